@@ -1,0 +1,285 @@
+"""Config models: one frozen model reads each file under configs/; unknown keys are errors.
+
+In:  mappings parsed from YAML (orchestration/configs.py reads the files).   Out: typed, frozen values.
+Not here: values. No field has a default: a decision that is not written down is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
+from hpcopt_assets.contracts.vocabulary import (
+    Backfill,
+    BackfillOrder,
+    Estimate,
+    FidelityCriterion,
+    Order,
+    Overrun,
+)
+
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+Ratio = Annotated[float, Field(ge=0.0, le=1.0)]
+Seconds = Annotated[int, Field(ge=1, le=TIME_MAX_S)]
+Procs = Annotated[int, Field(ge=1, le=PROCS_MAX)]
+Words = Annotated[str, Field(min_length=1)]
+
+
+class Frozen(BaseModel):
+    """Base of every config model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- configs/policies.yaml ---------------------------------------------------------------------------
+
+
+class Policy(Frozen):
+    """One scheduling policy: parameters of the one engine."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+    means: Words
+    order: Order
+    backfill: Backfill
+    backfill_order: BackfillOrder
+    estimate: Estimate
+    hold: Estimate
+    overrun: Overrun
+    is_bound: bool
+    # True: knows what no scheduler can know; shown as a bound, never a candidate for a claim.
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.id == "observed":
+            raise ValueError("policy id 'observed' is taken: it names the recorded schedule")
+        if Estimate.ACTUAL in (self.estimate, self.hold) and not self.is_bound:
+            raise ValueError(
+                f"policy {self.id}: estimate or hold is `actual`, which no scheduler knows; "
+                "set is_bound: true or believe the request"
+            )
+        if self.backfill is Backfill.NONE and self.backfill_order is not BackfillOrder.QUEUE:
+            raise ValueError(f"policy {self.id}: backfill_order {self.backfill_order} without backfilling")
+        return self
+
+
+class PoliciesConfig(Frozen):
+    """Every policy that is replayed, and the two the observed schedule is held against."""
+
+    fidelity_baselines: Annotated[tuple[str, ...], Field(min_length=1)]
+    policies: Annotated[tuple[Policy, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _ids_agree(self) -> Self:
+        ids = [policy.id for policy in self.policies]
+        twice = sorted({i for i in ids if ids.count(i) > 1})
+        if twice:
+            raise ValueError(f"policy ids {twice} stand more than once")
+        unknown = sorted(set(self.fidelity_baselines) - set(ids))
+        if unknown:
+            raise ValueError(f"fidelity_baselines {unknown} are not among the policies {ids}")
+        return self
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids in the file's order."""
+        return tuple(policy.id for policy in self.policies)
+
+    def get(self, policy_id: str) -> Policy | None:
+        """The policy of that id, or None."""
+        return next((policy for policy in self.policies if policy.id == policy_id), None)
+
+
+# --- configs/objective.yaml --------------------------------------------------------------------------
+
+
+class MeasuresConfig(Frozen):
+    """Constants of the measures."""
+
+    tau_s: Seconds
+    starved_after_s: Seconds
+    steady_skip_ratio: Ratio
+    min_jobs_per_user: PositiveInt
+    queue_sample_s: Seconds
+
+
+class SaturationRule(Frozen):
+    """When a backlog counts as still growing over the last third of the submissions."""
+
+    min_growth_hours: PositiveFloat
+    # Growth of the backlog, in hours of the whole machine, from the first to the last part of that third.
+    parts: Annotated[int, Field(ge=3)]
+
+
+class ClaimsConfig(Frozen):
+    """What a candidate must show against the baseline."""
+
+    baseline: str
+    primary: Literal["p95_bsld"]
+    min_gain_ratio: PositiveFloat
+    max_starved_ratio: Ratio
+    max_jain_service_drop: Ratio
+    max_utilisation_drop: Ratio
+    max_fallback_ratio: Ratio
+    min_jobs: PositiveInt
+    saturation: SaturationRule
+
+
+class ObjectiveConfig(Frozen):
+    """Constants of measures and claims."""
+
+    measures: MeasuresConfig
+    claims: ClaimsConfig
+
+
+# --- configs/fidelity.yaml ---------------------------------------------------------------------------
+
+UNIT_OF: dict[FidelityCriterion, str] = {
+    FidelityCriterion.MEAN_WAIT: "ratio",
+    FidelityCriterion.P95_WAIT: "ratio",
+    FidelityCriterion.THROUGHPUT: "ratio",
+    FidelityCriterion.MAKESPAN: "ratio",
+    FidelityCriterion.WAIT_KL: "nats",
+    FidelityCriterion.BSLD_KS: "distance",
+    FidelityCriterion.QUEUE_CORRELATION: "correlation",
+}
+
+
+class Divergence(Frozen):
+    """A relative divergence |replayed - observed| / max(|observed|, floor)."""
+
+    criterion: Literal[
+        FidelityCriterion.MEAN_WAIT,
+        FidelityCriterion.P95_WAIT,
+        FidelityCriterion.THROUGHPUT,
+        FidelityCriterion.MAKESPAN,
+    ]
+    floor: PositiveFloat
+    floor_unit: Literal["s", "jobs/h"]
+
+    @model_validator(mode="after")
+    def _unit_is_the_measures(self) -> Self:
+        needed = "jobs/h" if self.criterion is FidelityCriterion.THROUGHPUT else "s"
+        if self.floor_unit != needed:
+            raise ValueError(f"{self.criterion}: floor_unit {self.floor_unit}, {needed} needed")
+        return self
+
+
+class FidelityConfig(Frozen):
+    """When a replay counts as like what was observed."""
+
+    min_jobs: PositiveInt
+    divergence_fail: Ratio
+    divergence_warn: Ratio
+    max_warned: PositiveInt
+    # One divergence above divergence_fail fails; this many above divergence_warn fail together.
+    divergences: Annotated[tuple[Divergence, ...], Field(min_length=1)]
+    max_wait_kl_nats: PositiveFloat
+    wait_bins: Annotated[int, Field(ge=2)]
+    min_distinct_bins: Annotated[int, Field(ge=2)]
+    max_bsld_ks: Ratio
+    min_queue_correlation: Ratio
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.divergence_warn > self.divergence_fail:
+            raise ValueError("divergence_warn is above divergence_fail")
+        found = [divergence.criterion for divergence in self.divergences]
+        if len(set(found)) != len(found):
+            raise ValueError(f"divergences {found} repeat a criterion")
+        return self
+
+
+# --- configs/traces.yaml -----------------------------------------------------------------------------
+
+
+class TraceEntry(Frozen):
+    """What is known of a trace beside its file."""
+
+    capacity_procs: Procs | None = None
+    timezone: Words | None = None
+    is_synthetic: bool = False
+    note: Words | None = None
+
+
+class TracesConfig(Frozen):
+    """The registry: trace id -> entry. A trace without an entry is read by what its file says."""
+
+    traces: dict[Annotated[str, Field(pattern=f"^{SAFE_ID.pattern}$")], TraceEntry]
+
+    def entry(self, trace_id: str) -> TraceEntry:
+        """The trace's entry; an empty one where the registry has none."""
+        return self.traces.get(trace_id, TraceEntry())
+
+
+# --- configs/synthetic.yaml --------------------------------------------------------------------------
+
+
+class LublinModel(Frozen):
+    """Parameters of the Lublin and Feitelson workload model (JPDC 63(11), 2003, batch and interactive together)."""
+
+    serial_probability: Ratio
+    power_of_two_probability: Ratio
+    size_low: float
+    size_med: float
+    size_probability: Ratio
+    runtime_a1: PositiveFloat
+    runtime_b1: PositiveFloat
+    runtime_a2: PositiveFloat
+    runtime_b2: PositiveFloat
+    runtime_p_slope: float
+    runtime_p_intercept: float
+    max_log_runtime: PositiveFloat
+    arrival_a: PositiveFloat
+    arrival_b: PositiveFloat
+    cycle_a: PositiveFloat
+    cycle_b: PositiveFloat
+    rush_to_all_ratio: PositiveFloat
+    max_log_gap: PositiveFloat
+
+
+class Disturbances(Frozen):
+    """How the demo's observed schedule departs from plain EASY, so that fidelity has something to find."""
+
+    drain_start_ratio: Ratio
+    # Where in the submission span the drain begins.
+    drain_procs_ratio: Ratio
+    drain_days: PositiveFloat
+    priority_user_rank: PositiveInt
+    # The user whose jobs go first: 1 is the user with most jobs.
+    request_blur_sigma: PositiveFloat
+    # The site believed requests times exp(N(0, sigma)), not those that were written down.
+
+
+class DemoTrace(Frozen):
+    """The demo trace."""
+
+    trace_id: Annotated[str, Field(pattern=f"^{SAFE_ID.pattern}$")]
+    seed: Annotated[int, Field(ge=0)]
+    jobs: PositiveInt
+    procs: Procs
+    offered_load: PositiveFloat
+    users: PositiveInt
+    zipf_exponent: PositiveFloat
+    unix_start_s: Annotated[int, Field(ge=0, le=TIME_MAX_S)]
+    popular_requests_s: Annotated[tuple[Seconds, ...], Field(min_length=1)]
+    disturbances: Disturbances
+
+
+class SyntheticConfig(Frozen):
+    """The workload model behind the demo trace, and the demo itself."""
+
+    model: LublinModel
+    demo: DemoTrace
+
+
+CONFIG_MODELS: dict[str, type[Frozen]] = {
+    "policies": PoliciesConfig,
+    "objective": ObjectiveConfig,
+    "fidelity": FidelityConfig,
+    "traces": TracesConfig,
+    "synthetic": SyntheticConfig,
+}
+# configs/<name>.yaml -> the one model that reads it.

@@ -1,0 +1,403 @@
+"""The tables: every column of every table, once.
+
+In:  columns.py, vocabulary.py.   Out: `TABLES` and one constant a table.
+Not here: how a table is made (its room) or stored (orchestration/).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hpcopt_assets.contracts import vocabulary as v
+from hpcopt_assets.contracts.columns import (
+    BYTES_MAX,
+    COUNT_MAX,
+    PROCS_MAX,
+    TIME_MAX_S,
+    Column,
+    DType,
+    Rule,
+    Table,
+)
+
+# --- small makers: a kind of column, its type, unit and bounds ------------------------------------
+
+
+def _instant(name: str, means: str, *, nullable: bool = False) -> Column:
+    return Column(
+        name,
+        DType.INT64,
+        means,
+        unit="s since 1970-01-01 UTC",
+        nullable=nullable,
+        lo=-TIME_MAX_S,
+        hi=TIME_MAX_S,
+    )
+
+
+def _seconds(name: str, means: str, *, nullable: bool = False, lo: int = 0) -> Column:
+    return Column(name, DType.INT64, means, unit="s", nullable=nullable, lo=lo, hi=TIME_MAX_S)
+
+
+def _procs(name: str, means: str, *, nullable: bool = False, lo: int = 1) -> Column:
+    return Column(name, DType.INT64, means, unit="processors", nullable=nullable, lo=lo, hi=PROCS_MAX)
+
+
+def _count(
+    name: str, means: str, *, unit: str = "count", nullable: bool = False, lo: int = 0, hi: int = COUNT_MAX
+) -> Column:
+    return Column(name, DType.INT64, means, unit=unit, nullable=nullable, lo=lo, hi=hi)
+
+
+def _bytes(name: str, means: str, *, nullable: bool = True) -> Column:
+    return Column(name, DType.INT64, means, unit="bytes", nullable=nullable, lo=0, hi=BYTES_MAX)
+
+
+def _real(
+    name: str,
+    means: str,
+    unit: str,
+    *,
+    nullable: bool = True,
+    lo: float | None = 0.0,
+    hi: float | None = None,
+) -> Column:
+    return Column(name, DType.FLOAT64, means, unit=unit, nullable=nullable, lo=lo, hi=hi)
+
+
+def _text(name: str, means: str, *, nullable: bool = False) -> Column:
+    return Column(name, DType.STRING, means, nullable=nullable)
+
+
+def _word(name: str, means: str, words: tuple[str, ...], *, nullable: bool = False) -> Column:
+    return Column(name, DType.STRING, means, nullable=nullable, words=words)
+
+
+def _flag(name: str, means: str, *, nullable: bool = False) -> Column:
+    return Column(name, DType.BOOL, means, nullable=nullable)
+
+
+TRACE_ID = _text("trace_id", "the trace, which is also its partition key")
+POLICY = _text("policy", "id of a policy in configs/policies.yaml; `observed` is what the log recorded")
+JOB_ID = _text("job_id", "the job's id as the log writes it")
+SUBMIT_S = _instant("submit_s", "when the job was submitted")
+RELEASE_S = _instant("release_s", "when the job could first be scheduled: eligible where known, else submit")
+PROCS = _procs("procs", "processors the job occupies: requested where known, else allocated", nullable=True)
+USER = _text("user", "who submitted the job", nullable=True)
+
+# --- ingest -----------------------------------------------------------------------------------------
+
+RAW_TRACE = Table(
+    "raw_trace",
+    "One row per source file of a trace: what was found in data/raw and what the registry says of it.",
+    (
+        TRACE_ID,
+        _text("source_file", "path of the file, relative to data/raw"),
+        _text("format", "format of the file, found from its content"),
+        _text("sha256", "SHA-256 of the file's bytes"),
+        _bytes("size_bytes", "size of the file", nullable=False),
+        _procs(
+            "capacity_procs",
+            "processors of the machine, where configs/traces.yaml states them",
+            nullable=True,
+        ),
+        _text("timezone", "IANA time zone, where configs/traces.yaml states one", nullable=True),
+        _flag("is_synthetic", "no machine stood behind this trace"),
+        _text("note", "the registry's note on this trace", nullable=True),
+    ),
+    key=("trace_id", "source_file"),
+)
+
+TRACE_JOBS = Table(
+    "trace_jobs",
+    "One row per job of a trace, in the order (release_s, submit_s, job order).",
+    (
+        TRACE_ID,
+        JOB_ID,
+        _text("source_file", "file the job was read from, relative to data/raw"),
+        _count("source_line", "line of that file, from 1", unit="line", lo=1),
+        SUBMIT_S,
+        _instant("eligible_s", "when dependencies and holds were over, as the log says", nullable=True),
+        _instant("start_s", "when the job started", nullable=True),
+        _instant("end_s", "when the job ended", nullable=True),
+        _seconds(
+            "wait_s", "start minus release; null for a job that never started", nullable=True, lo=-TIME_MAX_S
+        ),
+        _seconds("runtime_s", "how long the job ran; null where unknown", nullable=True),
+        RELEASE_S,
+        _seconds("hold_s", "release minus submit"),
+        _seconds("requested_runtime_s", "requested runtime (walltime) where it is a time", nullable=True),
+        _word("requested_runtime_kind", "what the log says as a requested runtime", v.RequestKind.words()),
+        PROCS,
+        _procs("requested_procs", "processors asked for", nullable=True),
+        _procs("allocated_procs", "processors given", nullable=True),
+        _count("nodes", "nodes given or asked for", unit="nodes", nullable=True, hi=PROCS_MAX),
+        _count("gpus", "GPUs given or asked for", unit="GPUs", nullable=True, hi=PROCS_MAX),
+        _bytes("requested_memory_bytes", "memory asked for, whole job"),
+        _bytes("used_memory_bytes", "memory used, whole job"),
+        _real("cpu_used_s", "processor time used, whole job", "s", hi=2.0**64),
+        _word("state", "how the job ended", v.JobState.words()),
+        _count("attempt", "which attempt of the job this row is, from 1", unit="ordinal", lo=1),
+        _count("attempt_count", "attempts the job had", unit="attempts", lo=1),
+        USER,
+        _text("group", "group of the user", nullable=True),
+        _text("account", "account or project charged", nullable=True),
+        _text("queue", "queue the job was submitted to", nullable=True),
+        _text("partition", "partition the job ran in", nullable=True),
+        _text("array_job_id", "array the job belongs to", nullable=True),
+        _text("het_group_id", "heterogeneous job the row is a component of", nullable=True),
+        _text("preceding_job_id", "job that had to end first", nullable=True),
+        _seconds(
+            "think_time_s", "seconds between the end of the preceding job and the submission", nullable=True
+        ),
+        Column(
+            "quality_flags", DType.STRINGS, "what is remarkable about this row", words=v.QualityFlag.words()
+        ),
+    ),
+    key=("trace_id", "job_id", "attempt"),
+    rules=(
+        Rule(
+            "wait_is_start_minus_release",
+            "wait_s = start_s - release_s",
+            lambda: pl.col("wait_s") == pl.col("start_s") - pl.col("release_s"),
+        ),
+        Rule(
+            "end_is_start_plus_runtime",
+            "end_s = start_s + runtime_s",
+            lambda: pl.col("end_s") == pl.col("start_s") + pl.col("runtime_s"),
+        ),
+        Rule(
+            "hold_is_release_minus_submit",
+            "hold_s = release_s - submit_s",
+            lambda: pl.col("hold_s") == pl.col("release_s") - pl.col("submit_s"),
+        ),
+        Rule(
+            "procs_is_requested_else_allocated",
+            "procs = requested_procs where known, else allocated_procs",
+            lambda: pl.col("procs").eq_missing(pl.coalesce("requested_procs", "allocated_procs")),
+        ),
+        Rule(
+            "request_has_its_kind",
+            "requested_runtime_s is known exactly where its kind is `limit`",
+            lambda: (
+                pl.col("requested_runtime_s").is_not_null()
+                == (pl.col("requested_runtime_kind") == v.RequestKind.LIMIT.value)
+            ),
+        ),
+    ),
+)
+
+TRACE_REJECTS = Table(
+    "trace_rejects",
+    "One row per input line that became no job.",
+    (
+        TRACE_ID,
+        _text("source_file", "file the line stands in, relative to data/raw"),
+        _count("source_line", "line of that file, from 1", unit="line", lo=1),
+        _word("code", "why, as a word of a closed vocabulary", v.RejectCode.words()),
+        _text("reason", "what was found and what was needed"),
+        _text("text", "the line's first 200 characters"),
+    ),
+    key=("trace_id", "source_file", "source_line"),
+)
+
+INGEST_REPORT = Table(
+    "ingest_report",
+    "One row per trace: what was read, what became of each line, and what machine it speaks of.",
+    (
+        TRACE_ID,
+        _text("sha256", "SHA-256 of the source"),
+        _count("lines_count", "lines read", unit="lines"),
+        _count("header_lines_count", "lines that state a header field", unit="lines"),
+        _count("comment_lines_count", "other comment lines", unit="lines"),
+        _count("blank_lines_count", "blank lines", unit="lines"),
+        _count("job_lines_count", "lines merged into jobs", unit="lines"),
+        _count("rejects_count", "lines that became no job", unit="lines"),
+        _count("jobs_count", "jobs", unit="jobs"),
+        _count("started_jobs_count", "jobs with a known start", unit="jobs"),
+        _text("computer", "machine, as the header names it", nullable=True),
+        _text("installation", "site, as the header names it", nullable=True),
+        _text("timezone", "time zone, from the config or the header", nullable=True),
+        Column("notes", DType.STRINGS, "the header's notes"),
+        _instant(
+            "unix_start_s", "the header's UnixStartTime, to which its offsets were added", nullable=True
+        ),
+        _instant("first_release_s", "first release of a job", nullable=True),
+        _instant("last_end_s", "last known end of a job", nullable=True),
+        _procs("capacity_procs", "processors of the machine", nullable=True),
+        _word(
+            "capacity_source", "where the capacity was taken from", v.CapacitySource.words(), nullable=True
+        ),
+        _procs("observed_peak_procs", "most processors in use at once, as recorded", nullable=True),
+        _seconds("observed_over_capacity_s", "how long the record exceeds the capacity", nullable=True),
+        _flag("is_synthetic", "no machine stood behind this trace"),
+    ),
+    key=("trace_id",),
+    rules=(
+        Rule(
+            "lines_are_conserved",
+            "lines read = header + comment + blank + merged into jobs + rejects",
+            lambda: (
+                pl.col("lines_count")
+                == pl.sum_horizontal(
+                    "header_lines_count",
+                    "comment_lines_count",
+                    "blank_lines_count",
+                    "job_lines_count",
+                    "rejects_count",
+                )
+            ),
+        ),
+    ),
+)
+
+# --- replay -----------------------------------------------------------------------------------------
+
+REPLAY_SCHEDULE = Table(
+    "replay_schedule",
+    "One row per job of the trace under one policy; a job left out has its reason and no start.",
+    (
+        TRACE_ID,
+        POLICY,
+        JOB_ID,
+        SUBMIT_S,
+        RELEASE_S,
+        _instant("start_s", "when the replay started the job", nullable=True),
+        _instant("end_s", "start plus replayed runtime", nullable=True),
+        _seconds("wait_s", "start minus release", nullable=True),
+        _seconds("runtime_s", "replayed runtime", nullable=True),
+        PROCS,
+        _seconds("limit_s", "requested runtime, or what stands in for a missing one", nullable=True, lo=1),
+        _seconds("estimate_s", "what the policy believed the job would run for", nullable=True, lo=1),
+        _word("estimate_source", "where the estimate came from", v.EstimateSource.words(), nullable=True),
+        _word("left_out", "why the job takes no part in the replay", v.LeftOut.words(), nullable=True),
+        USER,
+    ),
+    key=("trace_id", "policy", "job_id"),
+    rules=(
+        Rule(
+            "started_or_left_out",
+            "a job has a start exactly where it has no reason to be left out",
+            lambda: pl.col("start_s").is_not_null() == pl.col("left_out").is_null(),
+        ),
+        Rule(
+            "wait_is_start_minus_release",
+            "wait_s = start_s - release_s",
+            lambda: pl.col("wait_s") == pl.col("start_s") - pl.col("release_s"),
+        ),
+        Rule(
+            "end_is_start_plus_runtime",
+            "end_s = start_s + runtime_s",
+            lambda: pl.col("end_s") == pl.col("start_s") + pl.col("runtime_s"),
+        ),
+    ),
+)
+
+INVARIANT_REPORT = Table(
+    "invariant_report",
+    "One row per policy and rule that every schedule must keep, checked on the finished schedule.",
+    (
+        TRACE_ID,
+        POLICY,
+        _word("invariant", "the rule", v.Invariant.words()),
+        _word("verdict", "whether it was kept", v.Verdict.words()),
+        _count("checked_count", "jobs or instants checked"),
+        _count("violations_count", "how many break the rule"),
+        _text("job_id", "first job that breaks it", nullable=True),
+        _instant("at_s", "when it is first broken", nullable=True),
+        _text("found", "what was found there", nullable=True),
+        _text("allowed", "what was allowed there", nullable=True),
+    ),
+    key=("trace_id", "policy", "invariant"),
+)
+
+REPLAY_MEASURES = Table(
+    "replay_measures",
+    "One row per policy (and `observed`) and window: every measure of the schedule.",
+    (
+        TRACE_ID,
+        POLICY,
+        _word("window", "the whole schedule, or its steady part", v.Window.words()),
+        _instant("window_start_s", "start of the window", nullable=True),
+        _instant("window_end_s", "end of the window (excluded)", nullable=True),
+        _count("jobs_count", "jobs measured", unit="jobs"),
+        _count("left_out_count", "jobs of the trace that take no part", unit="jobs"),
+        _real("mean_wait_s", "mean wait", "s", lo=None),
+        _real("p50_wait_s", "median wait", "s", lo=None),
+        _real("p95_wait_s", "95th percentile of wait", "s", lo=None),
+        _real("p99_wait_s", "99th percentile of wait", "s", lo=None),
+        _real("max_wait_s", "longest wait", "s", lo=None),
+        _real("mean_bsld", "mean bounded slowdown", "ratio", lo=1.0),
+        _real("p50_bsld", "median bounded slowdown", "ratio", lo=1.0),
+        _real("p95_bsld", "95th percentile of bounded slowdown", "ratio", lo=1.0),
+        _real("p99_bsld", "99th percentile of bounded slowdown", "ratio", lo=1.0),
+        _real("max_bsld", "largest bounded slowdown", "ratio", lo=1.0),
+        _real("utilisation_ratio", "processor-seconds used over those there were", "ratio"),
+        _seconds("makespan_s", "last end minus first release", nullable=True),
+        _real("throughput_per_hour", "jobs per hour of makespan", "jobs/h"),
+        _real("starved_ratio", "share of jobs that waited longer than the starvation limit", "ratio", hi=1.0),
+        _count(
+            "backfilled_count", "jobs that started before a job ahead of them in release order", unit="jobs"
+        ),
+        _real("jain_service", "Jain's index over users' mean bounded slowdown", "ratio", hi=1.0),
+        _real("worst_user_bsld", "largest mean bounded slowdown of a user", "ratio", lo=1.0),
+        _real(
+            "fairness_dev",
+            "half the summed deviation of users' shares of processor-seconds from equal",
+            "ratio",
+            hi=1.0,
+        ),
+        _real("jain", "Jain's index over users' processor-seconds", "ratio", hi=1.0),
+    ),
+    key=("trace_id", "policy", "window"),
+)
+
+# --- verdicts ---------------------------------------------------------------------------------------
+
+_MEASURED = (
+    _word("verdict", "PASS, FAIL or NOT_ASSESSED", v.Verdict.words()),
+    _real("measured", "what was measured", "see unit", lo=None),
+    _real("limit", "what it is judged against", "see unit", lo=None),
+    _text("unit", "unit of measured and limit"),
+    _count("evidence_count", "jobs, bins or samples the value rests on"),
+    _text("reason", "the verdict in a sentence"),
+)
+
+FIDELITY_VERDICTS = Table(
+    "fidelity_verdicts",
+    "One row per policy and criterion: is its replay like what was observed?",
+    (TRACE_ID, POLICY, _word("criterion", "what is compared", v.FidelityCriterion.words()), *_MEASURED),
+    key=("trace_id", "policy", "criterion"),
+)
+
+CLAIM_VERDICTS = Table(
+    "claim_verdicts",
+    "One row per candidate and criterion: is the candidate better than the baseline?",
+    (
+        TRACE_ID,
+        POLICY,
+        _text("baseline", "id of the policy it is compared with"),
+        _word("criterion", "what is judged", v.ClaimCriterion.words()),
+        *_MEASURED,
+        _word("outcome", "what the claim amounts to (row `overall` only)", v.Outcome.words(), nullable=True),
+    ),
+    key=("trace_id", "policy", "criterion"),
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        RAW_TRACE,
+        TRACE_JOBS,
+        TRACE_REJECTS,
+        INGEST_REPORT,
+        REPLAY_SCHEDULE,
+        INVARIANT_REPORT,
+        REPLAY_MEASURES,
+        FIDELITY_VERDICTS,
+        CLAIM_VERDICTS,
+    )
+}
+
+MEASURE_KEYS: tuple[str, ...] = REPLAY_MEASURES.names[5:]
+# The keys of DESIGN's measures, in the table's order: everything after trace, policy and window.

@@ -1,0 +1,200 @@
+"""Closed vocabularies: one definition for Python, parquet and the kernel.
+
+In:  nothing.   Out: `Vocabulary` enums; `.code` is the member's position, the number the kernel sees.
+Not here: thresholds and policies (configs/).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Vocabulary(StrEnum):
+    """A closed set of words. A member's value goes to tables, its `code` to compiled code."""
+
+    @property
+    def code(self) -> int:
+        """Position in the definition, from 0."""
+        return list(type(self)).index(self)
+
+    @classmethod
+    def words(cls) -> tuple[str, ...]:
+        """All values, in the order of their codes."""
+        return tuple(member.value for member in cls)
+
+
+class JobState(Vocabulary):
+    """How a job ended, as far as its log says."""
+
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    TIMEOUT = "TIMEOUT"
+    NODE_FAIL = "NODE_FAIL"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
+    PREEMPTED = "PREEMPTED"
+    REQUEUED = "REQUEUED"
+    RUNNING = "RUNNING"
+    PENDING = "PENDING"
+    UNKNOWN = "UNKNOWN"
+
+
+class RequestKind(Vocabulary):
+    """What the log says in place of a requested runtime."""
+
+    LIMIT = "limit"
+    UNLIMITED = "unlimited"
+    PARTITION_LIMIT = "partition_limit"
+    UNKNOWN = "unknown"
+
+
+class RejectCode(Vocabulary):
+    """Why an input line became no job."""
+
+    TOO_FEW_FIELDS = "too_few_fields"
+    NOT_A_NUMBER = "not_a_number"
+    OUT_OF_RANGE = "out_of_range"
+    NO_JOB_ID = "no_job_id"
+    NO_SUBMIT_TIME = "no_submit_time"
+    NEGATIVE_WAIT = "negative_wait"
+    NEGATIVE_RUNTIME = "negative_runtime"
+    NEGATIVE_VALUE = "negative_value"
+    DUPLICATE_JOB_ID = "duplicate_job_id"
+    UNDECODABLE = "undecodable"
+
+
+class QualityFlag(Vocabulary):
+    """What is remarkable about a job row that was kept."""
+
+    EXTRA_FIELDS = "extra_fields"
+    FRACTIONAL_TIME = "fractional_time"
+    OUT_OF_ORDER = "out_of_order"
+    RUNTIME_OVER_REQUEST = "runtime_over_request"
+    ZERO_REQUEST = "zero_request"
+    ALLOCATED_DIFFERS = "allocated_differs"
+    DANGLING_PREDECESSOR = "dangling_predecessor"
+    PROCS_FROM_ALLOCATION = "procs_from_allocation"
+    UNKNOWN_STATUS = "unknown_status"
+
+
+class CapacitySource(Vocabulary):
+    """Where the number of processors of a machine was taken from."""
+
+    CONFIG = "config"
+    HEADER = "header"
+    OBSERVED_PEAK = "observed_peak"
+
+
+class Order(Vocabulary):
+    """Order of the waiting queue, the head included."""
+
+    SUBMIT = "submit"
+    SHORTEST = "shortest"
+    LONGEST = "longest"
+
+
+class Backfill(Vocabulary):
+    """What may overtake a head that does not fit."""
+
+    NONE = "none"
+    EASY = "easy"
+
+
+class BackfillOrder(Vocabulary):
+    """Order in which the jobs behind the head are tried."""
+
+    QUEUE = "queue"
+    SHORTEST = "shortest"
+
+
+class Estimate(Vocabulary):
+    """What a job is believed to run for."""
+
+    REQUESTED = "requested"
+    ACTUAL = "actual"
+
+
+class Overrun(Vocabulary):
+    """What happens to a job that reaches its requested runtime."""
+
+    EXTEND = "extend"
+    KILL = "kill"
+
+
+class EstimateSource(Vocabulary):
+    """Where the estimate that a replay used for a job came from."""
+
+    REQUEST = "request"
+    FALLBACK = "fallback"
+    ACTUAL = "actual"
+
+
+class LeftOut(Vocabulary):
+    """Why a job of the trace takes no part in a replay."""
+
+    NEVER_STARTED = "never_started"
+    UNKNOWN_RUNTIME = "unknown_runtime"
+    UNKNOWN_PROCS = "unknown_procs"
+    WIDER_THAN_MACHINE = "wider_than_machine"
+
+
+class Invariant(Vocabulary):
+    """Rules that every finished schedule keeps."""
+
+    EVERY_JOB_STARTS_ONCE = "every_job_starts_once"
+    NO_START_BEFORE_RELEASE = "no_start_before_release"
+    END_IS_START_PLUS_RUNTIME = "end_is_start_plus_runtime"
+    WITHIN_CAPACITY = "within_capacity"
+    STRICT_QUEUE_ORDER = "strict_queue_order"
+    HEAD_NEVER_DELAYED = "head_never_delayed"
+
+
+class Window(Vocabulary):
+    """Which part of a schedule a measure covers."""
+
+    WHOLE = "whole"
+    STEADY = "steady"
+
+
+class Verdict(Vocabulary):
+    """Three values: lack of evidence is never a pass."""
+
+    PASS = "PASS"  # noqa: S105 -- a verdict, not a password
+    FAIL = "FAIL"
+    NOT_ASSESSED = "NOT_ASSESSED"
+
+
+class Outcome(Vocabulary):
+    """What a claim about a candidate policy amounts to."""
+
+    ACCEPTED = "ACCEPTED"
+    CONDITIONAL = "CONDITIONAL"
+    BLOCKED = "BLOCKED"
+
+
+class FidelityCriterion(Vocabulary):
+    """What is compared between an observed and a replayed schedule."""
+
+    MEAN_WAIT = "mean_wait"
+    P95_WAIT = "p95_wait"
+    THROUGHPUT = "throughput"
+    MAKESPAN = "makespan"
+    WAIT_KL = "wait_kl"
+    BSLD_KS = "bsld_ks"
+    QUEUE_CORRELATION = "queue_correlation"
+    OBSERVED_WITHIN_CAPACITY = "observed_within_capacity"
+    OVERALL = "overall"
+
+
+class ClaimCriterion(Vocabulary):
+    """What a candidate must show against the baseline."""
+
+    PRIMARY_GAIN = "primary_gain"
+    STARVED = "starved"
+    FAIRNESS = "fairness"
+    UTILISATION = "utilisation"
+    SATURATION = "saturation"
+    BASELINE_FIDELITY = "baseline_fidelity"
+    REQUEST_FALLBACK = "request_fallback"
+    ROBUSTNESS = "robustness"
+    OVERALL = "overall"

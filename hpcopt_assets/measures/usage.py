@@ -1,0 +1,64 @@
+"""Step functions over time: processors in use and jobs in the queue, for observed and replayed alike.
+
+In:  arrays of instants (s) and processors.   Out: `Steps`, right-continuous, and integrals over them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcopt_assets.measures.schedule import IntArray, Schedule
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A right-continuous step function: `values[i]` holds on [at_s[i], at_s[i+1]); 0 before at_s[0].
+
+    `at_s` is strictly increasing; the last value holds for ever (it is 0 for usage and queues).
+    """
+
+    at_s: IntArray
+    values: IntArray
+
+    def sample(self, grid_s: IntArray) -> IntArray:
+        """Values at the instants of `grid_s`."""
+        if self.at_s.size == 0:
+            return np.zeros(grid_s.size, dtype=np.int64)
+        index = np.searchsorted(self.at_s, grid_s, side="right") - 1
+        return np.where(index >= 0, self.values[np.maximum(index, 0)], 0)
+
+    def peak(self) -> int:
+        """Largest value; 0 for an empty function."""
+        return int(self.values.max(initial=0))
+
+    def seconds_above(self, limit: int) -> int:
+        """How long the value exceeds `limit`."""
+        held = np.diff(self.at_s)
+        return int(held[self.values[:-1] > limit].sum()) if self.at_s.size else 0
+
+
+def steps(up_s: IntArray, down_s: IntArray, weight: IntArray) -> Steps:
+    """The sum of `weight` over the half-open intervals [up_s, down_s). Empty intervals add nothing."""
+    at = np.concatenate([up_s, down_s])
+    change = np.concatenate([weight, -weight])
+    instants, inverse = np.unique(at, return_inverse=True)
+    total = np.zeros(instants.size, dtype=np.int64)
+    np.add.at(total, inverse, change)
+    return Steps(instants.astype(np.int64), np.cumsum(total))
+
+
+def usage(schedule: Schedule) -> Steps:
+    """Processors in use over time."""
+    return steps(schedule.start_s, schedule.end_s, schedule.procs)
+
+
+def queued_jobs(schedule: Schedule) -> Steps:
+    """Number of jobs released and not yet started, after each instant's scheduling pass."""
+    return steps(schedule.release_s, schedule.start_s, np.ones(len(schedule), dtype=np.int64))
+
+
+def queued_procs(schedule: Schedule) -> Steps:
+    """Processors asked for by the jobs released and not yet started."""
+    return steps(schedule.release_s, schedule.start_s, schedule.procs)

@@ -1,0 +1,5 @@
+"""Synthetic: the workload model behind the demo trace.
+
+In:  a config with a seed, and a replay function handed in.   Out: a trace as SWF text.
+Not here: ingest (the demo is read like any other trace).
+"""
