@@ -106,6 +106,6 @@ class Table:
                 found=f"columns missing {missing}, not in the contract {foreign}",
                 needed=f"exactly {len(self.columns)} columns {list(self.names)}",
                 where=f"table {self.name}",
-                next_step="Make the producing function return the contract's columns, or change the contract.",
+                next_step="Make the producing function return these columns, or change the contract.",
             )
         return frame.select(pl.col(column.name).cast(column.dtype.polars) for column in self.columns)

@@ -218,7 +218,7 @@ class TracesConfig(Frozen):
 
 
 class LublinModel(Frozen):
-    """Parameters of the Lublin and Feitelson workload model (JPDC 63(11), 2003, batch and interactive together)."""
+    """Parameters of the Lublin and Feitelson workload model (JPDC 63(11), 2003, all job types together)."""
 
     serial_probability: Ratio
     power_of_two_probability: Ratio
