@@ -1,0 +1,36 @@
+"""How an asset is declared: the arguments that every table asset shares, said once.
+
+In:  a table's contract, the rooms whose code makes it, the config models it reads.
+Out: keyword arguments for `dg.asset` and `dg.AssetOut`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hpcopt_assets.contracts.columns import Table
+from hpcopt_assets.contracts.config import Frozen
+from hpcopt_assets.orchestration.io import TABLE_METADATA, column_schema
+from hpcopt_assets.orchestration.provenance import code_version
+
+OWNER = "team:hpcopt"
+
+
+def declared(
+    table: Table,
+    *,
+    group: str,
+    rooms: tuple[str, ...],
+    reads: tuple[Frozen, ...] = (),
+    kinds: Iterable[str] = ("polars",),
+) -> dict[str, Any]:
+    """Description, group, owner, kinds, columns and code version of an asset that makes `table`."""
+    return {
+        "description": table.means,
+        "group_name": group,
+        "owners": [OWNER],
+        "kinds": {*kinds, "parquet"},
+        "code_version": code_version(rooms, reads),
+        "metadata": {TABLE_METADATA: table.name, "dagster/column_schema": column_schema(table)},
+    }

@@ -1,0 +1,43 @@
+"""What several assets read from their inputs, said once.
+
+In:  configs and upstream tables.   Out: inputs by policy, and facts of the one-row ingest report.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+import polars as pl
+
+from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.orchestration.configs import Configs
+
+REPLAY = "replay"
+
+
+def replay_key(policy_id: str) -> dg.AssetKey:
+    """Asset key of a policy's replay."""
+    return dg.AssetKey([REPLAY, policy_id])
+
+
+def replay_inputs(configs: Configs) -> dict[str, dg.AssetIn]:
+    """Every policy's replay as an input named after the policy."""
+    return {policy_id: dg.AssetIn(key=replay_key(policy_id)) for policy_id in configs.policies.ids}
+
+
+def capacity_of(ingest_report: pl.DataFrame) -> int:
+    """Processors of the trace's machine; ConfigError where neither config, header nor record tells."""
+    capacity = ingest_report["capacity_procs"].item()
+    if capacity is None:
+        trace_id = ingest_report["trace_id"].item()
+        raise ConfigError(
+            found="neither MaxProcs in the header nor a recorded start",
+            needed="the number of processors",
+            where=f"trace {trace_id}",
+            next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml.",
+        )
+    return int(capacity)
+
+
+def is_synthetic(ingest_report: pl.DataFrame) -> bool:
+    """Whether no machine stood behind the trace."""
+    return bool(ingest_report["is_synthetic"].item())

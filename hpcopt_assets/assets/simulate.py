@@ -1,0 +1,91 @@
+"""Assets of simulate: replay/<policy>, one a policy, and what is read off them."""
+
+from __future__ import annotations
+
+import dagster as dg
+import polars as pl
+
+from hpcopt_assets.assets._declare import declared
+from hpcopt_assets.assets._inputs import capacity_of, replay_inputs, replay_key
+from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.tables import INVARIANT_REPORT, REPLAY_MEASURES, REPLAY_SCHEDULE
+from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.measures.table import measure_all
+from hpcopt_assets.measures.usage import queued_jobs
+from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.io import markdown_table
+from hpcopt_assets.orchestration.partitions import traces
+from hpcopt_assets.plots.sparkline import sparkline_markdown
+from hpcopt_assets.simulate.engine import replay
+from hpcopt_assets.simulate.invariants import check_schedule
+
+SPARK_POINTS = 40
+
+
+def _replay_asset(policy: Policy) -> dg.AssetsDefinition:
+    made = declared(REPLAY_SCHEDULE, group="replay", rooms=("simulate",), reads=(policy,), kinds={"numba"})
+
+    @dg.asset(key=replay_key(policy.id), partitions_def=traces, **(made | {"description": policy.means}))
+    def replayed(
+        context: dg.AssetExecutionContext, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame
+    ) -> pl.DataFrame:
+        result = replay(trace_jobs, policy, capacity_of(ingest_report))
+        series = queued_jobs(Schedule.of(result.schedule)).evenly(SPARK_POINTS).tolist()
+        context.add_output_metadata(
+            {
+                "queue_length": dg.MetadataValue.md(
+                    sparkline_markdown(series, "jobs in the queue over time")
+                ),
+                **{f"left_out_{reason}": count for reason, count in result.left_out.items()},
+                **{f"estimate_from_{source}": count for source, count in result.estimate_sources.items()},
+            }
+        )
+        return result.schedule
+
+    return replayed
+
+
+def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
+    """One replay a policy, the rules that all of them keep, and their measures."""
+
+    @dg.asset(
+        partitions_def=traces,
+        ins=replay_inputs(configs),
+        **declared(INVARIANT_REPORT, group="replay", rooms=("simulate",), reads=(configs.policies,)),
+    )
+    def invariant_report(
+        trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame, **schedules: pl.DataFrame
+    ) -> pl.DataFrame:
+        capacity = capacity_of(ingest_report)
+        return pl.concat(
+            check_schedule(trace_jobs, schedules[policy.id], policy, capacity)
+            for policy in configs.policies.policies
+        )
+
+    @dg.asset(
+        partitions_def=traces,
+        ins=replay_inputs(configs),
+        **declared(REPLAY_MEASURES, group="replay", rooms=(), reads=(configs.objective.measures,)),
+    )
+    def replay_measures(
+        context: dg.AssetExecutionContext,
+        trace_jobs: pl.DataFrame,
+        ingest_report: pl.DataFrame,
+        **schedules: pl.DataFrame,
+    ) -> pl.DataFrame:
+        measured = measure_all(
+            trace_id=context.partition_key,
+            trace_jobs=trace_jobs,
+            schedules=schedules,
+            capacity_procs=capacity_of(ingest_report),
+            config=configs.objective.measures,
+        )
+        shown = measured.select("policy", "window", "p95_bsld", "mean_wait_s", "utilisation_ratio")
+        context.add_output_metadata({"measures": dg.MetadataValue.md(markdown_table(shown))})
+        return measured
+
+    return [
+        *(_replay_asset(policy) for policy in configs.policies.policies),
+        invariant_report,
+        replay_measures,
+    ]

@@ -1,0 +1,414 @@
+"""The `hpcopt` command: thin over the same functions as the assets.
+
+In:  arguments.   Out: tables and files; exit code 0, 2 for wrong usage or input, 1 for a failed run.
+Not here: any computation. Heavy imports wait until the command that needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcopt_assets.contracts.errors import HpcoptError, InputError
+from hpcopt_assets.contracts.vocabulary import Overrun
+from hpcopt_assets.orchestration.project import Project, find_project
+from hpcopt_assets.orchestration.terminal import print_table, say
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from hpcopt_assets.ingest.reader import Ingested
+    from hpcopt_assets.orchestration.configs import Configs
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Would another scheduling policy serve our users better, and can we believe the answer?",
+)
+
+TracePath = Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz) or a trace_jobs.parquet.")]
+
+
+class QueryFormat(StrEnum):
+    """How `hpcopt query` prints rows."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    context.obj = debug
+
+
+def _configs() -> tuple[Project, Configs]:
+    from hpcopt_assets.orchestration.configs import load_configs
+
+    project = find_project()
+    return project, load_configs(project.configs)
+
+
+# --- the whole graph ---------------------------------------------------------------------------------
+
+
+@app.command()
+def demo() -> None:
+    """Write the demo trace to data/raw: a synthetic workload with a known story."""
+    from hpcopt_assets.orchestration.files import write_beside
+    from hpcopt_assets.simulate.reference import priority_starts
+    from hpcopt_assets.synthetic.demo import make_demo
+
+    project, configs = _configs()
+    settings = configs.synthetic.demo
+    target = project.raw / f"{settings.trace_id}.swf"
+    say(f"Making a trace of {settings.jobs:,} jobs on {settings.procs} processors ...")
+    content = make_demo(configs.synthetic, priority_starts).encode()
+    if target.is_file() and target.read_bytes() == content:
+        say(f"{target} is there already and unchanged.")
+        return
+    write_beside(target, content)
+    say(f"Wrote {target}.")
+
+
+@app.command()
+def run(
+    trace: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files to take in, or ids of traces in data/raw; all of data/raw if none."),
+    ] = None,
+) -> None:
+    """Take traces through the whole graph, publish the catalog, and say what was found."""
+    from hpcopt_assets.orchestration.findings import say_findings
+    from hpcopt_assets.orchestration.instance import open_instance
+    from hpcopt_assets.orchestration.runner import Registered, publish, register, run_trace
+    from hpcopt_assets.orchestration.sources import find_sources
+
+    project, configs = _configs()
+    wanted = [register(project, item) for item in trace or []]
+    wanted = wanted or [Registered(trace_id) for trace_id in find_sources(project.raw)]
+    if not wanted:
+        raise InputError(
+            "no traces",
+            "at least one",
+            str(project.raw),
+            "Name a file, drop one there, or run `hpcopt demo`.",
+        )
+    say("Loading the graph ...")
+    from hpcopt_assets.definitions import defs
+
+    exit_code = 0
+    done = []
+    with open_instance(project) as instance:
+        for number, item in enumerate(wanted, start=1):
+            say(f"[{number}/{len(wanted)}] {item.trace_id}")
+            failed = run_trace(defs, instance, item)
+            for failure in failed:
+                typer.echo(f"hpcopt: {item.trace_id}: {failure.step}: {failure.reason}", err=True)
+            exit_code = max([exit_code, *(failure.exit_code for failure in failed)])
+            if not failed:
+                done.append(item.trace_id)
+        if done:
+            say("Publishing the catalog ...")
+            for failure in publish(defs, instance):
+                typer.echo(f"hpcopt: {failure.step}: {failure.reason}", err=True)
+                exit_code = max(exit_code, failure.exit_code)
+    say_findings(project, configs, done)
+    if exit_code:
+        raise typer.Exit(exit_code)
+
+
+@app.command()
+def traces() -> None:
+    """List the traces in data/raw and what is known of each."""
+    import polars as pl
+
+    from hpcopt_assets.orchestration.io import part_path
+    from hpcopt_assets.orchestration.sources import find_sources
+
+    project, configs = _configs()
+    rows = []
+    for trace_id, paths in sorted(find_sources(project.raw).items()):
+        report = part_path(project.store, ("ingest_report",), trace_id)
+        facts = pl.read_parquet(report).row(0, named=True) if report.is_file() else {}
+        page = project.dossier_of(trace_id)
+        rows.append(
+            [
+                trace_id,
+                ", ".join(path.name for path in paths),
+                f"{facts['jobs_count']:,}" if facts else "not ingested",
+                str(facts.get("capacity_procs") or ""),
+                configs.traces.entry(trace_id).note or facts.get("installation") or "",
+                str(page) if page.is_file() else "not yet made",
+            ]
+        )
+    if not rows:
+        say(f"No traces in {project.raw}. Drop a .swf or .swf.gz file there, or run `hpcopt demo`.")
+        return
+    print_table(["trace", "file", "jobs", "processors", "note", "dossier"], rows)
+
+
+@app.command()
+def policies() -> None:
+    """List the scheduling policies and their parameters."""
+    _, configs = _configs()
+    print_table(
+        ["policy", "order", "backfill", "tail order", "estimate", "hold", "overrun", "what it is"],
+        [
+            [p.id, p.order, p.backfill, p.backfill_order, p.estimate, p.hold, p.overrun, p.means]
+            for p in configs.policies.policies
+        ],
+    )
+
+
+# --- one file ----------------------------------------------------------------------------------------
+
+
+def _read_trace(path: Path, configs: Configs, trace_id: str | None = None) -> Ingested:
+    from hpcopt_assets.ingest.reader import ingest as read
+    from hpcopt_assets.orchestration.sources import trace_id_of
+
+    name = trace_id or trace_id_of(path.name)
+    entry = configs.traces.entry(name)
+    return read(
+        path,
+        trace_id=name,
+        source_file=path.name,
+        capacity_procs=entry.capacity_procs,
+        timezone=entry.timezone,
+        is_synthetic=entry.is_synthetic,
+    )
+
+
+@app.command()
+def ingest(
+    path: Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz).")],
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    trace_id: Annotated[
+        str | None, typer.Option(help="Name of the trace; the file's name if absent.")
+    ] = None,
+) -> None:
+    """Read one trace: trace_jobs.parquet, trace_rejects.parquet and ingest_report.json."""
+    from hpcopt_assets.contracts.schemas import validate
+    from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
+    from hpcopt_assets.orchestration.files import beside, write_beside
+
+    _, configs = _configs()
+    found = _read_trace(path, configs, trace_id)
+    frames = ((TRACE_JOBS, found.jobs), (TRACE_REJECTS, found.rejects), (INGEST_REPORT, found.report))
+    for table, frame in frames:
+        validate(table, frame)
+    if out.exists() and not out.is_dir():
+        raise InputError("a file", "a folder", str(out), "Name another --out.")
+    for table, frame in frames[:2]:
+        with beside(out / f"{table.name}.parquet") as target:
+            frame.write_parquet(target, compression="zstd")
+    report = found.report.row(0, named=True) | {"breakdown": found.breakdown}
+    write_beside(out / "ingest_report.json", (json.dumps(report, indent=2) + "\n").encode())
+    say(
+        f"{found.jobs.height:,} jobs and {found.rejects.height:,} rejected lines of {path.name} are in {out}."
+    )
+
+
+@app.command()
+def replay(
+    path: TracePath,
+    policy: Annotated[str, typer.Option(help="A policy of `hpcopt policies`.")],
+    capacity: Annotated[int | None, typer.Option(help="Processors; what the trace states if absent.")] = None,
+    tau: Annotated[int | None, typer.Option(help="Seconds; configs/objective.yaml's if absent.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Schedule to write: .csv or .parquet.")] = None,
+    overrun: Annotated[Overrun | None, typer.Option(help="Replaces the policy's own rule.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object of measures.")] = False,
+) -> None:
+    """Replay one trace under one policy and measure the schedule."""
+    import polars as pl
+
+    from hpcopt_assets.contracts.vocabulary import Window
+    from hpcopt_assets.measures.schedule import Schedule
+    from hpcopt_assets.measures.summary import measure
+    from hpcopt_assets.orchestration.files import beside
+    from hpcopt_assets.simulate.engine import replay as replay_jobs
+
+    _, configs = _configs()
+    chosen = configs.policy(policy)
+    if overrun is not None:
+        chosen = chosen.model_copy(update={"overrun": overrun})
+    if tau is not None and tau < 1:
+        raise InputError(f"tau {tau}", "at least 1 s", "--tau", "Leave --tau out for the usual 10 s.")
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
+    jobs, known_capacity = _jobs_and_capacity(path, configs)
+    procs = capacity if capacity is not None else known_capacity
+    if procs is None:
+        raise InputError(
+            "no number of processors",
+            "the machine's size",
+            str(path),
+            "Give --capacity N, as the trace states none.",
+        )
+    result = replay_jobs(jobs, chosen, procs)
+    constants = configs.objective.measures
+    if tau is not None:
+        constants = constants.model_copy(update={"tau_s": tau})
+    schedule = Schedule.of(result.schedule)
+    whole, steady = (
+        measure(schedule, capacity_procs=procs, config=constants, window=window)
+        for window in (Window.WHOLE, Window.STEADY)
+    )
+    if out is not None:
+        started = result.schedule.filter(pl.col("start_s").is_not_null())
+        rows = started.select("job_id", "submit_s", "start_s", "end_s", "procs")
+        with beside(out) as target:
+            if out.suffix == ".csv":
+                rows.write_csv(target)
+            else:
+                rows.write_parquet(target)
+    if as_json:
+        about = {"trace": path.name, "policy": chosen.id, "capacity_procs": procs, "tau_s": constants.tau_s}
+        accounts = {
+            "left_out": {str(reason): count for reason, count in result.left_out.items()},
+            "estimates_from": {str(source): count for source, count in result.estimate_sources.items()},
+        }
+        say(json.dumps(whole | {"steady": steady} | about | accounts, indent=2))
+    else:
+        print_table(
+            ["measure", "whole trace", "steady window"],
+            [[key, _number(whole[key]), _number(steady[key])] for key in whole],
+        )
+
+
+def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int | None]:
+    """Jobs of a raw trace or a trace_jobs.parquet, and the machine's processors where they are known."""
+    import polars as pl
+
+    from hpcopt_assets.contracts.schemas import validate
+    from hpcopt_assets.contracts.tables import TRACE_JOBS
+    from hpcopt_assets.measures.schedule import Schedule
+    from hpcopt_assets.measures.usage import usage
+
+    if path.suffix != ".parquet":
+        found = _read_trace(path, configs)
+        return found.jobs, found.report["capacity_procs"].item()
+    try:
+        jobs = TRACE_JOBS.shape(pl.read_parquet(path, hive_partitioning=False))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            " ".join(str(error).split()), "a trace_jobs.parquet", str(path), "Make one with `hpcopt ingest`."
+        ) from error
+    validate(TRACE_JOBS, jobs)
+    if jobs.is_empty():
+        raise InputError("no jobs", "at least one job", str(path), "Ingest the raw trace again.")
+    configured = configs.traces.entry(jobs["trace_id"][0]).capacity_procs
+    return jobs, configured or usage(Schedule.of(jobs)).peak() or None
+
+
+# --- results -----------------------------------------------------------------------------------------
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help='One SELECT, such as "SELECT * FROM replay_measures".')],
+    format_: Annotated[QueryFormat, typer.Option("--format", help="How to print rows.")] = QueryFormat.TABLE,
+    out: Annotated[Path | None, typer.Option(help="File to write to instead of the terminal.")] = None,
+) -> None:
+    """Ask the DuckDB catalog, read-only, from any directory."""
+    import polars as pl
+
+    from hpcopt_assets.orchestration.files import write_beside
+    from hpcopt_assets.warehouse.query import query as ask
+
+    rows = ask(find_project().duckdb, sql)
+    if format_ is QueryFormat.TABLE and out is None:
+        print_table(rows.column_names, [[_number(cell) for cell in row.values()] for row in rows.to_pylist()])
+        return
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101 -- an Arrow table becomes a frame; for the type checker
+    content = _encoded(frame, format_)
+    if out is not None:
+        write_beside(out, content)
+    elif format_ is QueryFormat.PARQUET and sys.stdout.isatty():
+        raise InputError(
+            "a terminal", "a file for parquet", "--format parquet", "Give --out FILE, or redirect."
+        )
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def _encoded(frame: pl.DataFrame, format_: QueryFormat) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    if format_ is QueryFormat.PARQUET:
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+    if format_ is QueryFormat.JSON:
+        return (json.dumps(frame.to_dicts(), indent=2, default=str) + "\n").encode()
+    import polars.selectors as cs
+
+    flat = frame.with_columns(cs.list().list.join(";"))
+    flat.write_csv(buffer)
+    return buffer.getvalue()
+
+
+@app.command(hidden=True)
+def schemas(
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("schemas"),
+) -> None:
+    """Write the JSON Schema of every table and config file."""
+    from hpcopt_assets.contracts.schemas import all_json_schemas
+    from hpcopt_assets.orchestration.files import write_beside
+
+    documents = all_json_schemas()
+    for stale in {path.name for path in out.glob("*.json")} - {f"{name}.json" for name in documents}:
+        (out / stale).unlink()
+    for name, document in documents.items():
+        write_beside(out / f"{name}.json", (json.dumps(document, indent=2) + "\n").encode())
+    say(f"{len(documents)} schemas are in {out}.")
+
+
+# --- printing ----------------------------------------------------------------------------------------
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def main() -> None:
+    """Entry point: each error is one sentence with its next step; tracebacks only with --debug."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        app(standalone_mode=True)
+    except HpcoptError as error:
+        if debug:
+            raise
+        typer.echo(f"hpcopt: {error}", err=True)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        if debug:
+            raise
+        typer.echo(
+            f"hpcopt: {type(error).__name__}: {error}. This is a fault of ours: "
+            "run `hpcopt --debug ...` and report what it prints.",
+            err=True,
+        )
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

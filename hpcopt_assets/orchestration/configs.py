@@ -1,0 +1,116 @@
+"""Reads configs/*.yaml into their models, once, with errors that name file and key.
+
+In:  the configs folder.   Out: `Configs`.
+Not here: what the values mean (contracts/config.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from hpcopt_assets.contracts.config import (
+    CONFIG_MODELS,
+    FidelityConfig,
+    Frozen,
+    ObjectiveConfig,
+    PoliciesConfig,
+    Policy,
+    SyntheticConfig,
+    TracesConfig,
+)
+from hpcopt_assets.contracts.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Configs:
+    """Every decision, each from the one file that states it."""
+
+    policies: PoliciesConfig
+    objective: ObjectiveConfig
+    fidelity: FidelityConfig
+    traces: TracesConfig
+    synthetic: SyntheticConfig
+
+    def policy(self, policy_id: str) -> Policy:
+        """The policy of that id; ConfigError lists those there are."""
+        policy = self.policies.get(policy_id)
+        if policy is None:
+            raise ConfigError(
+                found=f"policy {policy_id!r}",
+                needed=f"one of {', '.join(self.policies.ids)}",
+                where="configs/policies.yaml",
+                next_step="Choose one of these (see `hpcopt policies`), or add an entry.",
+            )
+        return policy
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """Safe YAML in which a key that stands twice is an error, not a silent replacement."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 -- PyYAML's signature
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+        if twice:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {', '.join(twice)} stands more than once", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
+
+
+def load_config(folder: Path, name: str) -> Frozen:
+    """configs/<name>.yaml as its model; ConfigError with file, key, found and needed."""
+    path = folder / f"{name}.yaml"
+    where = f"configs/{path.name}"
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # noqa: S506 -- a SafeLoader
+    except OSError as error:
+        raise ConfigError(
+            found=error.strerror or "unreadable file",
+            needed="a readable file",
+            where=where,
+            next_step=f"Restore {path} from the project's repository.",
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            found=" ".join(str(error).split()),
+            needed="valid YAML",
+            where=where,
+            next_step="Correct the line named.",
+        ) from error
+    try:
+        return CONFIG_MODELS[name].model_validate(content)
+    except ValidationError as error:
+        first, *rest = error.errors()
+        key = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        more = f" ({len(rest)} more problems)" if rest else ""
+        raise ConfigError(
+            found=f"{key}: {_short(first['input'])}{more}",
+            needed=first["msg"].removeprefix("Value error, "),
+            where=where,
+            next_step=f"Allowed keys and values are in schemas/config.{name}.json.",
+        ) from error
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def load_configs(folder: Path) -> Configs:
+    """All of configs/; a baseline that no policy has is refused here, where both files are known."""
+    configs = Configs(**{name: load_config(folder, name) for name in CONFIG_MODELS})  # type: ignore[arg-type]
+    baseline = configs.objective.claims.baseline
+    if configs.policies.get(baseline) is None:
+        raise ConfigError(
+            found=f"claims.baseline: {baseline!r}",
+            needed=f"one of the policies {', '.join(configs.policies.ids)}",
+            where="configs/objective.yaml",
+            next_step="Name a policy of configs/policies.yaml.",
+        )
+    return configs

@@ -1,0 +1,85 @@
+"""What a run found, in plain words on the terminal.
+
+In:  the store's tables of each trace.   Out: a table of policies, where to look, and what to try next.
+Not here: new numbers; every cell is read from a table.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hpcopt_assets.contracts.columns import Table
+from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS, INGEST_REPORT, REPLAY_MEASURES
+from hpcopt_assets.contracts.vocabulary import OBSERVED, ClaimCriterion, FidelityCriterion, Window
+from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.io import part_path
+from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets.orchestration.sources import source_of
+from hpcopt_assets.orchestration.terminal import print_table, say
+
+COLUMNS = ["policy", "p95 bounded slowdown", "mean wait", "utilisation", "like the record?", "verdict"]
+
+
+def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> None:
+    """Print the findings on each trace, then where everything is."""
+    for trace_id in trace_ids:
+        _say_trace(project, configs, trace_id)
+    if not trace_ids:
+        return
+    say(f"DuckDB catalog  {project.duckdb}")
+    for trace_id in trace_ids:
+        say(f"Dossier         {project.dossier_of(trace_id)}")
+    policy_id = configs.objective.claims.baseline
+    source = source_of(project.raw, trace_ids[0])
+    say("\nTry next:")
+    say("  hpcopt query \"SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE window = 'steady'\"")
+    say(f"  hpcopt replay {source} --policy {policy_id} --json")
+    say("  make ui")
+
+
+def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
+    def table(of: Table) -> pl.DataFrame:
+        return pl.read_parquet(part_path(project.store, (of.name,), trace_id), hive_partitioning=False)
+
+    facts = table(INGEST_REPORT).row(0, named=True)
+    steady = table(REPLAY_MEASURES).filter(pl.col("window") == Window.STEADY)
+    fidelity = table(FIDELITY_VERDICTS).filter(pl.col("criterion") == FidelityCriterion.OVERALL)
+    claims = table(CLAIM_VERDICTS).filter(pl.col("criterion") == ClaimCriterion.OVERALL)
+    likeness = dict(fidelity.select("policy", "verdict").iter_rows())
+    outcome = {row["policy"]: row for row in claims.iter_rows(named=True)}
+    baseline = configs.objective.claims.baseline
+
+    def verdict(policy_id: str) -> str:
+        policy = configs.policies.get(policy_id)
+        if policy_id == OBSERVED:
+            return "what was recorded"
+        if policy_id == baseline:
+            return "the baseline"
+        if policy is not None and policy.is_bound:
+            return "a bound, no candidate"
+        return str(outcome[policy_id]["outcome"])
+
+    def cells(row: dict[str, object]) -> list[str]:
+        policy_id = str(row["policy"])
+        return [
+            policy_id,
+            _real(row["p95_bsld"], "{:,.1f}"),
+            _real(row["mean_wait_s"], "{:,.0f} s"),
+            _real(row["utilisation_ratio"], "{:.1%}"),
+            likeness.get(policy_id, ""),
+            verdict(policy_id),
+        ]
+
+    say(
+        f"\n{trace_id}: {facts['jobs_count']:,} jobs on {facts['capacity_procs']:,} processors, "
+        f"{facts['rejects_count']:,} lines rejected (steady window below)"
+    )
+    print_table(COLUMNS, [cells(row) for row in steady.iter_rows(named=True)])
+    for policy_id, row in outcome.items():
+        if row["outcome"] is not None:
+            say(f"  {policy_id}: {row['reason']}")
+    say()
+
+
+def _real(value: object, pattern: str) -> str:
+    return "-" if value is None else pattern.format(value)

@@ -1,0 +1,9 @@
+"""The one partition dimension: a trace.
+
+In:  nothing.   Out: `traces`.
+Not here: how files in data/raw become keys (ingest/naming.py) and when (sensors.py).
+"""
+
+import dagster as dg
+
+traces = dg.DynamicPartitionsDefinition(name="traces")

@@ -1,0 +1,74 @@
+"""Where things are: the project's folders, from one root.
+
+In:  the environment.   Out: `Project`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcopt_assets.contracts.errors import ConfigError
+
+HOME_VARIABLE = "HPCOPT_HOME"
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folders of one installation: configs to read, traces to take in, tables and documents made."""
+
+    home: Path
+
+    @property
+    def configs(self) -> Path:
+        """YAML files of decisions."""
+        return self.home / "configs"
+
+    @property
+    def raw(self) -> Path:
+        """Where traces are dropped."""
+        return self.home / "data" / "raw"
+
+    @property
+    def store(self) -> Path:
+        """Parquet of every table."""
+        return self.home / "data" / "store"
+
+    @property
+    def dossiers(self) -> Path:
+        """One folder of documents a trace."""
+        return self.home / "data" / "dossiers"
+
+    @property
+    def duckdb(self) -> Path:
+        """The catalog of views over the store."""
+        return self.home / "data" / "hpcopt.duckdb"
+
+    @property
+    def dagster_home(self) -> Path:
+        """Runs, event log and schedules of Dagster."""
+        return self.home / ".dagster"
+
+    def dossier_of(self, trace_id: str) -> Path:
+        """The page to open for a trace."""
+        return self.dossiers / trace_id / "dossier.html"
+
+
+def find_project(environment: Mapping[str, str] = os.environ) -> Project:
+    """The project named by HPCOPT_HOME, else the checkout this package is installed from.
+
+    Raises ConfigError where neither holds a `configs` folder.
+    """
+    named = environment.get(HOME_VARIABLE)
+    home = Path(named).expanduser().resolve() if named else CHECKOUT
+    if not (home / "configs" / "policies.yaml").is_file():
+        raise ConfigError(
+            found="no configs/policies.yaml",
+            needed="a project folder with configs/ and data/",
+            where=str(home),
+            next_step=f"Set {HOME_VARIABLE} to a clone of the project, or install from it (pip install -e).",
+        )
+    return Project(home)

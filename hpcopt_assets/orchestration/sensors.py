@@ -1,0 +1,115 @@
+"""Sensors: a trace dropped in data/raw is taken through the graph; results are published once runs settle.
+
+In:  data/raw and the event log.   Out: partitions and run requests.
+Not here: what a run does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+
+import dagster as dg
+
+from hpcopt_assets.orchestration.jobs import TRACE_JOB, publish_job, trace_job
+from hpcopt_assets.orchestration.partitions import traces
+from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets.orchestration.provenance import latest
+from hpcopt_assets.orchestration.sources import find_sources
+
+RAW_TRACE = dg.AssetKey("raw_trace")
+INTERVAL_S = 30
+SETTLED_AFTER_S = 10
+# A file that changed within the last seconds may still be being copied.
+
+UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A trace's files as they stand: a word that changes with names, sizes and times, and the latest time."""
+
+    signature: str
+    changed_at_s: float
+
+
+def settled(project: Project, now_s: float) -> dict[str, Arrived]:
+    """Trace id -> its files, for those that have not changed within the last seconds."""
+    found = {}
+    for trace_id, paths in find_sources(project.raw).items():
+        facts = [(path.name, path.lstat()) for path in paths]
+        changed_at_s = max(stat.st_mtime for _, stat in facts)
+        if now_s - changed_at_s >= SETTLED_AFTER_S:
+            text = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
+            found[trace_id] = Arrived(hashlib.sha256(text.encode()).hexdigest()[:16], changed_at_s)
+    return found
+
+
+@dg.sensor(
+    job=trace_job,
+    minimum_interval_seconds=INTERVAL_S,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="A new or replaced file in data/raw becomes a partition and a run.",
+)
+def arrivals(context: dg.SensorEvaluationContext, project: dg.ResourceParam[Project]) -> dg.SensorResult:
+    """Request a run for each trace whose files differ from those seen at the last tick.
+
+    A trace that was never seen here but taken in since its files last changed (by the command line, or
+    before the sensor's memory was wiped) is only remembered.
+    """
+    seen: dict[str, str] = json.loads(context.cursor or "{}")
+    now = settled(project, time.time())
+    changed = [trace_id for trace_id, found in now.items() if seen.get(trace_id) != found.signature]
+    known = set(context.instance.get_dynamic_partitions(traces.name or ""))
+
+    def is_taken_in(trace_id: str) -> bool:
+        if trace_id in seen or trace_id not in known:
+            return False
+        made = latest(context.instance, RAW_TRACE, trace_id)
+        return made is not None and made.at_s >= now[trace_id].changed_at_s
+
+    wanted = [trace_id for trace_id in changed if not is_taken_in(trace_id)]
+    new = [trace_id for trace_id in wanted if trace_id not in known]
+    return dg.SensorResult(
+        dynamic_partitions_requests=[traces.build_add_request(new)] if new else [],
+        run_requests=[
+            dg.RunRequest(run_key=f"{trace_id}:{now[trace_id].signature}", partition_key=trace_id)
+            for trace_id in wanted
+        ],
+        cursor=json.dumps(seen | {trace_id: now[trace_id].signature for trace_id in changed}, sort_keys=True),
+    )
+
+
+@dg.sensor(
+    job=publish_job,
+    minimum_interval_seconds=INTERVAL_S,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Once no trace is being worked on, publish what changed since the last time.",
+)
+def publish_when_settled(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """One publication after the last of a batch of runs, whether these succeeded or not."""
+    of_job = dg.RunsFilter(job_name=TRACE_JOB, statuses=UNFINISHED)
+    if context.instance.get_runs_count(of_job):
+        return dg.SkipReason("traces are still being worked on")
+    finished = context.instance.get_run_records(
+        dg.RunsFilter(
+            job_name=TRACE_JOB, statuses=[dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
+        ),
+        limit=1,
+        order_by="update_timestamp",
+    )
+    if not finished:
+        return dg.SkipReason("no trace has been worked on yet")
+    last = finished[0].dagster_run.run_id
+    if context.cursor == last:
+        return dg.SkipReason("nothing changed since the last publication")
+    context.update_cursor(last)
+    return dg.RunRequest(run_key=last)

@@ -1,0 +1,91 @@
+"""The DuckDB catalog: one commented view a table, over the parquet of all traces.
+
+In:  the store folder, table contracts, the asset folders each table is kept in.
+Out: a DuckDB file that is swapped in whole; what it holds and which partitions lack a table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from hpcopt_assets.contracts.columns import DType, Table
+
+DUCKDB_TYPE = {
+    DType.INT64: "BIGINT",
+    DType.FLOAT64: "DOUBLE",
+    DType.BOOL: "BOOLEAN",
+    DType.STRING: "VARCHAR",
+    DType.STRINGS: "VARCHAR[]",
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of the catalog: its rows, and the partitions (`folder/trace=id`) that have no file for it."""
+
+    name: str
+    rows_count: int
+    missing: tuple[str, ...]
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _glob(folder: Path) -> str:
+    # The folder's own brackets, stars and question marks must not act as patterns.
+    return re.sub(r"([\[*?])", r"[\1]", str(folder)) + "/trace=*/part.parquet"
+
+
+def _view_sql(table: Table, globs: list[str]) -> str:
+    if globs:
+        columns = [f'CAST("{c.name}" AS {DUCKDB_TYPE[c.dtype]}) AS "{c.name}"' for c in table.columns]
+        files = ", ".join(_text(glob) for glob in globs)
+        source = f"FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+    else:
+        # A view over a glob that matches nothing fails at creation; this one has the types and no rows.
+        columns = [f'CAST(NULL AS {DUCKDB_TYPE[c.dtype]}) AS "{c.name}"' for c in table.columns]
+        source = "WHERE false"
+    return f'CREATE VIEW "{table.name}" AS SELECT {", ".join(columns)} {source}'
+
+
+def build_catalog(
+    target: Path,
+    *,
+    store: Path,
+    folders: Mapping[str, tuple[str, ...]],
+    tables: Mapping[str, Table],
+    traces: frozenset[str],
+) -> tuple[View, ...]:
+    """Write the catalog to `target`, a path that does not exist yet; the caller swaps it in.
+
+    `folders` names, for each table, the folders below `store` that hold one `trace=<id>` folder a
+    partition (schedules have one folder a policy). `traces` are the partitions expected in each; those
+    without a file are reported. Views keep absolute paths: they work from any directory.
+    """
+    views = []
+    with duckdb.connect(str(target)) as connection:
+        for name, table in tables.items():
+            found: list[str] = []
+            missing: list[str] = []
+            for folder in folders[name]:
+                have = {
+                    path.parent.name.removeprefix("trace=")
+                    for path in store.glob(f"{folder}/trace=*/part.parquet")
+                }
+                missing += [f"{folder}/trace={trace}" for trace in sorted(traces - have)]
+                found += [_glob(store.resolve() / folder)] if have else []
+            connection.execute(_view_sql(table, found))
+            connection.execute(f'COMMENT ON VIEW "{name}" IS {_text(table.means)}')
+            for column in table.columns:
+                connection.execute(
+                    f'COMMENT ON COLUMN "{name}"."{column.name}" IS {_text(column.description)}'
+                )
+            rows = connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()  # noqa: S608 -- our own names
+            views.append(View(name, int(rows[0]) if rows else 0, tuple(missing)))
+    return tuple(views)

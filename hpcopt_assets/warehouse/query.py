@@ -1,0 +1,45 @@
+"""Asking the catalog: read-only, from any directory.
+
+In:  the DuckDB file and one SELECT.   Out: an Arrow table.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from hpcopt_assets.contracts.errors import InputError
+
+READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+
+
+def query(catalog: Path, sql: str) -> pa.Table:
+    """The rows of one reading statement. InputError for anything that writes, fails or has no catalog."""
+    if not catalog.is_file():
+        raise InputError(
+            found="no catalog",
+            needed="a DuckDB file made by the publish job",
+            where=str(catalog),
+            next_step="Run `hpcopt run` (or `make run` for the demo), which builds it.",
+        )
+    try:
+        statements = duckdb.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type not in READING:
+            raise InputError(
+                found=f"{len(statements)} statements"
+                + (f", the first of kind {statements[0].type.name}" if statements else ""),
+                needed="one SELECT",
+                where="the query",
+                next_step="The catalog is read-only; for other work open it in your own DuckDB session.",
+            )
+        with duckdb.connect(str(catalog), read_only=True) as connection:
+            return connection.sql(sql).to_arrow_table()
+    except duckdb.Error as error:
+        raise InputError(
+            found=" ".join(str(error).split()),
+            needed="a query DuckDB can answer",
+            where="the query",
+            next_step="`SHOW TABLES` and `DESCRIBE trace_jobs` list what there is.",
+        ) from error

@@ -1,0 +1,58 @@
+"""A changed limit, policy or source makes exactly the assets that read it out of date."""
+
+from __future__ import annotations
+
+import pytest
+
+from hpcopt_assets.definitions import build_definitions
+from hpcopt_assets.orchestration import provenance
+from hpcopt_assets.orchestration.project import Project
+
+MEASURED = {"replay_measures", "fidelity_verdicts", "claim_verdicts", "trace_dossier"}
+
+
+def code_versions() -> dict[str, str | None]:
+    return {
+        spec.key.to_user_string(): spec.code_version for spec in build_definitions().resolve_all_asset_specs()
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "stale"),
+    [
+        ("fidelity", "max_bsld_ks: 0.15", "max_bsld_ks: 0.16", {"fidelity_verdicts", "trace_dossier"}),
+        ("objective", "min_gain_ratio: 0.05", "min_gain_ratio: 0.06", {"claim_verdicts", "trace_dossier"}),
+        ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
+        ("traces", "capacity_procs: 806", "capacity_procs: 807", {"raw_trace"}),
+        (
+            "policies",
+            "means: First come, first served; nobody overtakes.",
+            "means: First come, first served.",
+            {"replay/fifo_strict", "invariant_report", "claim_verdicts", "trace_dossier"},
+        ),
+        ("synthetic", "jobs: 5000", "jobs: 4000", set()),
+    ],
+)
+def test_only_what_reads_a_decision_goes_stale(
+    project: Project, file: str, old: str, new: str, stale: set[str]
+) -> None:
+    before = code_versions()
+    path = project.configs / f"{file}.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    after = code_versions()
+    assert {name for name in before if before[name] != after[name]} == stale
+
+
+def test_changed_source_of_a_room_makes_only_its_assets_stale(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project.configs.is_dir()
+    before = code_versions()
+    honest = provenance.source_hash
+    monkeypatch.setattr(
+        provenance, "source_hash", lambda room: honest(room) + ("x" if room == "claims" else "")
+    )
+    after = code_versions()
+    assert {name for name in before if before[name] != after[name]} == {"claim_verdicts"}

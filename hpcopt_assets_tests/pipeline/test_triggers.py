@@ -1,0 +1,156 @@
+"""What starts runs by itself: files that arrive, batches that settle, and the night."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from hpcopt_assets.orchestration.jobs import TRACE_JOB
+from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets.orchestration.schedules import nightly_repair
+from hpcopt_assets.orchestration.sensors import SETTLED_AFTER_S, arrivals, publish_when_settled
+from hpcopt_assets_tests.pipeline.conftest import RunTrace, swf
+
+
+def drop(path: Path, text: str, *, age_s: float = SETTLED_AFTER_S + 5) -> None:
+    path.write_text(text)
+    then = time.time() - age_s
+    os.utime(path, (then, then))
+
+
+class Tick:
+    """The arrivals sensor, tick after tick, as the daemon would evaluate it."""
+
+    def __init__(self, instance: dg.DagsterInstance, project: Project) -> None:
+        self.instance, self.project, self.cursor = instance, project, ""
+
+    def __call__(self) -> list[str]:
+        """Partitions for which a run is requested at this tick."""
+        context = dg.build_sensor_context(
+            instance=self.instance, cursor=self.cursor, resources={"project": self.project}
+        )
+        result = arrivals(context)
+        assert isinstance(result, dg.SensorResult)
+        for request in result.dynamic_partitions_requests or []:
+            self.instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
+        self.cursor = result.cursor or ""
+        return [request.partition_key for request in result.run_requests or [] if request.partition_key]
+
+
+@pytest.fixture
+def tick(instance: dg.DagsterInstance, project: Project) -> Tick:
+    return Tick(instance, project)
+
+
+def test_a_new_file_is_requested_once(project: Project, tick: Tick) -> None:
+    drop(project.raw / "a.swf", swf())
+    assert tick() == ["a"]
+    assert tick() == []
+    drop(project.raw / "b.swf", swf())
+    assert tick() == ["b"]
+
+
+def test_a_file_still_being_copied_waits(project: Project, tick: Tick) -> None:
+    drop(project.raw / "a.swf", swf(), age_s=0)
+    assert tick() == []
+    drop(project.raw / "a.swf", swf())
+    assert tick() == ["a"]
+
+
+def test_replaced_content_is_requested_again_and_its_run_key_differs(project: Project, tick: Tick) -> None:
+    drop(project.raw / "a.swf", swf())
+    assert tick() == ["a"]
+    drop(project.raw / "a.swf", swf(jobs=61))
+    assert tick() == ["a"]
+    assert tick() == []
+
+
+def test_awkward_names_become_legal_distinct_partitions(
+    project: Project, tick: Tick, instance: dg.DagsterInstance
+) -> None:
+    names = ["jan,2024.swf", "a...b.swf", "x|y.swf", "007.swf", "abc.swf"]
+    for name in names:
+        drop(project.raw / name, swf())
+    requested = tick()
+    assert len(set(requested)) == len(names)
+    assert {"007", "abc"} <= set(requested)
+    assert set(instance.get_dynamic_partitions("traces")) == set(requested)
+
+
+def test_a_trace_already_taken_through_is_not_requested_by_a_new_sensor(
+    project: Project, tick: Tick, run_trace: RunTrace
+) -> None:
+    drop(project.raw / "a.swf", swf())
+    assert run_trace("a").success
+    assert tick() == []
+    drop(project.raw / "a.swf", swf(jobs=61))
+    assert tick() == ["a"]
+
+
+def published(instance: dg.DagsterInstance, cursor: str | None) -> tuple[bool, str | None]:
+    context = dg.build_sensor_context(instance=instance, cursor=cursor)
+    result = publish_when_settled(context)
+    return isinstance(result, dg.RunRequest), context.cursor
+
+
+def test_publication_follows_the_last_run_once(
+    project: Project, run_trace: RunTrace, instance: dg.DagsterInstance
+) -> None:
+    assert published(instance, None) == (False, None)
+    for name in ("a", "b"):
+        (project.raw / f"{name}.swf").write_text(swf())
+        run_trace(name)
+    wanted, cursor = published(instance, None)
+    assert wanted
+    assert published(instance, cursor) == (False, cursor)
+    (project.raw / "bad.swf").write_text("nothing\n")
+    assert not run_trace("bad").success
+    assert published(instance, cursor)[0]
+
+
+def test_publication_waits_for_runs_in_progress(
+    project: Project, run_trace: RunTrace, instance: dg.DagsterInstance
+) -> None:
+    (project.raw / "a.swf").write_text(swf())
+    run_trace("a")
+    instance.create_run_for_job(_empty_job(), status=dg.DagsterRunStatus.STARTED)
+    assert not published(instance, None)[0]
+
+
+def _empty_job() -> dg.JobDefinition:
+    @dg.job(name=TRACE_JOB)
+    def job() -> None: ...
+
+    return job
+
+
+def repaired(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[str | None]:
+    context = dg.build_schedule_context(
+        instance=instance,
+        scheduled_execution_time=datetime(2026, 1, 2, 2, 30, tzinfo=UTC),
+        repository_def=defs.get_repository_def(),
+    )
+    result = nightly_repair(context)
+    return [] if isinstance(result, dg.SkipReason) else [request.partition_key for request in result]
+
+
+def test_the_night_repairs_what_is_missing_or_made_by_older_decisions(
+    project: Project, defs: dg.Definitions, run_trace: RunTrace, instance: dg.DagsterInstance
+) -> None:
+    from hpcopt_assets.definitions import build_definitions
+
+    (project.raw / "a.swf").write_text(swf())
+    (project.raw / "b.swf").write_text(swf())
+    assert run_trace("a").success
+    instance.add_dynamic_partitions("traces", ["b"])
+    assert repaired(defs, instance) == ["b"]
+    assert run_trace("b").success
+    assert repaired(defs, instance) == []
+    limits = project.configs / "fidelity.yaml"
+    limits.write_text(limits.read_text().replace("max_bsld_ks: 0.15", "max_bsld_ks: 0.2"))
+    assert repaired(build_definitions(), instance) == ["a", "b"]
