@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+OBSERVED = "observed"
+# Stands where a policy's id would: the schedule that the log itself recorded.
+
 
 class Vocabulary(StrEnum):
     """A closed set of words. A member's value goes to tables, its `code` to compiled code."""

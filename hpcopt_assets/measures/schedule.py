@@ -5,7 +5,7 @@ In:  a `trace_jobs` or `replay_schedule` frame.   Out: `Schedule`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,11 @@ class Schedule:
         """Start minus release; negative only where a log's own clock says so."""
         return self.start_s - self.release_s
 
+    @property
+    def work(self) -> FloatArray:
+        """Processor-seconds of each job; in float64, for the contract's largest job would wrap an int64."""
+        return self.procs.astype(np.float64) * self.runtime_s
+
     def __len__(self) -> int:
         return int(self.start_s.size)
 
@@ -60,14 +65,15 @@ class Schedule:
     def of(cls, frame: pl.DataFrame) -> Schedule:
         """From `trace_jobs` (what was observed) or `replay_schedule`: the rows that started and ran.
 
-        A row takes part if start, runtime and processors are known.
+        The rows that take part are those of `has_run`. What was observed held its allocated processors,
+        where the log tells them; a replay gives each job those it asked for.
         """
-        ran = frame.filter(
-            pl.col("start_s").is_not_null()
-            & pl.col("runtime_s").is_not_null()
-            & pl.col("procs").is_not_null()
-        )
-        codes = ran["user"].cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(NO_USER)
+        ran = frame.filter(has_run())
+        if "allocated_procs" in ran.columns:
+            ran = ran.with_columns(procs=pl.coalesce("allocated_procs", "procs"))
+        # The user's rank, not a categorical's code: codes depend on what else the process has read, and
+        # would change the order in which users are summed.
+        codes = (ran["user"].rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
 
         def column(name: str) -> IntArray:
             return np.ascontiguousarray(ran[name].to_numpy(), dtype=np.int64)
@@ -80,3 +86,30 @@ class Schedule:
             np.ascontiguousarray(codes.to_numpy(), dtype=np.int64),
             frame.height - ran.height,
         )
+
+    @classmethod
+    def paired(cls, first: pl.DataFrame, second: pl.DataFrame) -> tuple[Schedule, Schedule]:
+        """The jobs that started and ran in both frames, joined by `job_id`, both in the order of `first`."""
+        wanted = ["job_id", "release_s", "start_s", "runtime_s", "procs", "user"]
+        both = (
+            first.filter(has_run())
+            .select(wanted)
+            .join(
+                second.filter(has_run()).select(wanted),
+                on="job_id",
+                how="inner",
+                suffix="_second",
+                maintain_order="left",
+                validate="1:1",
+            )
+        )
+        other = both.select(pl.col(f"{name}_second").alias(name) for name in wanted[1:])
+        return (
+            replace(cls.of(both), left_out_count=first.height - both.height),
+            replace(cls.of(other), left_out_count=second.height - both.height),
+        )
+
+
+def has_run() -> pl.Expr:
+    """Whether a row takes part in a schedule: its start, runtime and processors are known."""
+    return pl.all_horizontal(pl.col("start_s", "runtime_s", "procs").is_not_null())

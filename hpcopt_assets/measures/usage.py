@@ -29,6 +29,12 @@ class Steps:
         index = np.searchsorted(self.at_s, grid_s, side="right") - 1
         return np.where(index >= 0, self.values[np.maximum(index, 0)], 0)
 
+    def evenly(self, points: int) -> IntArray:
+        """Values at `points` evenly spaced instants, first to last; none for an empty function."""
+        if self.at_s.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        return self.sample(np.linspace(self.at_s[0], self.at_s[-1], points).astype(np.int64))
+
     def peak(self) -> int:
         """Largest value; 0 for an empty function."""
         return int(self.values.max(initial=0))

@@ -1,0 +1,56 @@
+"""How full the machine is and how much work waits for it.
+
+In:  a schedule, the capacity in processors, spans of time.   Out: ratios and hours of the whole machine.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from hpcopt_assets.measures.schedule import FloatArray, Schedule
+from hpcopt_assets.measures.window import Span, seconds_within, tail_span
+
+SECONDS_PER_HOUR = 3600
+
+
+def utilisation(schedule: Schedule, capacity_procs: int, span: Span) -> float | None:
+    """Processor-seconds used within the span over those the machine has in it; None for an empty span.
+
+    Above 1 where a recorded schedule uses more processors than the machine has.
+    """
+    if span.seconds <= 0:
+        return None
+    used = (schedule.procs * seconds_within(schedule.start_s, schedule.end_s, span)).sum()
+    return float(used / (capacity_procs * float(span.seconds)))
+
+
+def backlog_hours(schedule: Schedule, capacity_procs: int, spans: list[Span]) -> FloatArray:
+    """Mean backlog over each span (not empty): the work of queued jobs, in hours of the whole machine.
+
+    A job's work counts from its release until its start.
+    """
+    return np.array(
+        [
+            (schedule.work * seconds_within(schedule.release_s, schedule.start_s, span)).sum()
+            / (span.seconds * float(capacity_procs) * SECONDS_PER_HOUR)
+            for span in spans
+        ],
+        dtype=np.float64,
+    )
+
+
+def late_backlog_hours(schedule: Schedule, capacity_procs: int, parts: int) -> FloatArray | None:
+    """Mean backlog of each of `parts` equal parts of the last third of the submissions.
+
+    The third runs from the release of the job at two thirds of the jobs to the last release. None where it
+    is shorter than a second a part.
+    """
+    if len(schedule) == 0:
+        return None
+    third = tail_span(schedule, 2 / 3)
+    if third.seconds < parts:
+        return None
+    edges = [third.start_s + third.seconds * part // parts for part in range(parts + 1)]
+    return backlog_hours(schedule, capacity_procs, [Span(*pair) for pair in pairwise(edges)])

@@ -1,0 +1,52 @@
+"""Windows of a schedule, and what part of an interval lies in one.
+
+In:  a schedule in trace order.   Out: `Span`s, half-open, in whole seconds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hpcopt_assets.contracts.vocabulary import Window
+from hpcopt_assets.measures.schedule import FloatArray, IntArray, Schedule
+
+
+class Span(NamedTuple):
+    """The interval [start_s, end_s)."""
+
+    start_s: int
+    end_s: int
+
+    @property
+    def seconds(self) -> int:
+        """Its length."""
+        return self.end_s - self.start_s
+
+
+def span_of(schedule: Schedule, window: Window, skip_ratio: float) -> Span | None:
+    """The window of a schedule; None for a schedule without jobs.
+
+    Whole: from the first release to the last end. Steady: from the release of the job at `skip_ratio` of the
+    jobs (counted from 0, rounded down) to one second after the last release. Times are whole seconds, so that
+    this half-open window is the shortest that holds the last release: every job released from its start on
+    is released in it.
+    """
+    if len(schedule) == 0:
+        return None
+    if window is Window.WHOLE:
+        return Span(int(schedule.release_s.min()), int(schedule.end_s.max()))
+    return tail_span(schedule, skip_ratio)
+
+
+def tail_span(schedule: Schedule, skip_ratio: float) -> Span:
+    """From the release of the job at `skip_ratio` of the jobs to one second after the last release."""
+    first = min(int(skip_ratio * len(schedule)), len(schedule) - 1)
+    return Span(int(schedule.release_s[first]), int(schedule.release_s.max()) + 1)
+
+
+def seconds_within(from_s: IntArray, to_s: IntArray, span: Span) -> FloatArray:
+    """How long each interval [from_s, to_s) lies within the span."""
+    inside: IntArray = np.minimum(to_s, span.end_s) - np.maximum(from_s, span.start_s)
+    return np.maximum(inside, 0).astype(np.float64)
