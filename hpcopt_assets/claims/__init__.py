@@ -1,5 +1,5 @@
 """Claims: is the candidate policy better than the baseline?
 
-In:  replay_schedule of both, fidelity_verdicts.   Out: claim_verdicts.
+In:  replay_schedule by policy, fidelity_verdicts.   Out: claim_verdicts (one row per policy and criterion).
 Not here: likeness to the observed schedule (fidelity/), any limit (configs/objective.yaml).
 """

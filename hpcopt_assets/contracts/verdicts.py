@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from hpcopt_assets.contracts.vocabulary import Verdict
+
+SYNTHETIC = "Synthetic trace: no machine stood behind it."
+NOT_MODELLED = "Not modelled: drains, reservations, dependencies, priorities and partitions of the site."
+# Said on every overall verdict that rests on a replay.
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,50 @@ class Judgement:
     unit: str
     count: int
     reason: str
+
+    def columns(self) -> dict[str, str | float | int | None]:
+        """Its part of a row of a table of verdicts."""
+        return {
+            "verdict": self.verdict.value,
+            "measured": self.measured,
+            "limit": self.limit,
+            "unit": self.unit,
+            "evidence_count": self.count,
+            "reason": self.reason,
+        }
+
+
+def judge(
+    measured: float | None,
+    side: Literal["at most", "at least"],
+    limit: float | None,
+    *,
+    unit: str,
+    count: int,
+    needed: int,
+    what: str,
+    counted: str = "jobs",
+) -> Judgement:
+    """PASS where `measured` is at most (or at least) `limit`, which itself passes; else FAIL.
+
+    NOT_ASSESSED where either is unknown, or where the `count` of what is `counted` is below `needed`.
+    `what` opens the reason.
+    """
+    if count < needed or measured is None or limit is None:
+        lacking = f"{count} {counted}, {needed} needed" if count < needed else "cannot be measured"
+        return Judgement(Verdict.NOT_ASSESSED, measured, limit, unit, count, f"{what}: {lacking}")
+    kept = measured <= limit if side == "at most" else measured >= limit
+    verdict = Verdict.PASS if kept else Verdict.FAIL
+    asked = "allowed" if side == "at most" else "needed"
+    reason = f"{what}: {in_figures(measured)}, {side} {in_figures(limit)} {asked}"
+    return Judgement(verdict, measured, limit, unit, count, reason)
+
+
+def in_figures(value: float | None) -> str:
+    """A number as sentences show it: four significant digits, whole and grouped from 1,000 on."""
+    if value is None:
+        return "unknown"
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:

@@ -1,0 +1,109 @@
+"""What the evidence must be before a gain counts as shown.
+
+In:  both schedules, the fidelity verdicts, the policies' parameters.   Out: one judgement per condition.
+Not here: what the candidate must do (criteria.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from hpcopt_assets.contracts.config import ClaimsConfig, Policy, SaturationRule
+from hpcopt_assets.contracts.verdicts import Judgement
+from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict
+from hpcopt_assets.measures.load import late_backlog_hours
+from hpcopt_assets.measures.schedule import FloatArray, Schedule
+
+HOURS = "hours of the whole machine"
+
+
+def judge_saturation(
+    candidate: Schedule,
+    baseline: Schedule,
+    capacity_procs: int,
+    rule: SaturationRule,
+) -> Judgement:
+    """FAIL where the backlog of either keeps growing: its waits then measure the length of the trace.
+
+    `measured` is the larger steady growth (see `steady_growth_hours`); 0 where neither grows throughout.
+    """
+    late = {
+        name: late_backlog_hours(schedule, capacity_procs, rule.parts)
+        for name, schedule in (("baseline", baseline), ("candidate", candidate))
+    }
+    known = {name: hours for name, hours in late.items() if hours is not None}
+    if len(known) < len(late):
+        reason = "the last third of the submissions is too short to cut"
+        return Judgement(Verdict.NOT_ASSESSED, None, rule.min_growth_hours, HOURS, len(baseline), reason)
+    growth = {name: steady_growth_hours(hours) for name, hours in known.items()}
+    saturated = [name for name, hours in growth.items() if hours >= rule.min_growth_hours]
+    return Judgement(
+        Verdict.FAIL if saturated else Verdict.PASS,
+        max(growth.values()),
+        rule.min_growth_hours,
+        HOURS,
+        len(baseline),
+        f"{' and '.join(saturated) or 'neither policy'} saturated; mean backlog of the last third's parts: "
+        + ", ".join(f"{name} {_series(hours)}" for name, hours in known.items()),
+    )
+
+
+def steady_growth_hours(backlog: FloatArray) -> float:
+    """Last minus first part if every part exceeds the one before, else 0."""
+    return float(backlog[-1] - backlog[0]) if (np.diff(backlog) > 0).all() else 0.0
+
+
+def judge_baseline_fidelity(fidelity: pl.DataFrame, baseline: str) -> Judgement:
+    """The baseline's overall verdict in fidelity_verdicts; NOT_ASSESSED where there is none."""
+    found = fidelity.filter(
+        (pl.col("policy") == baseline) & (pl.col("criterion") == FidelityCriterion.OVERALL.value)
+    )
+    if found.height == 0:
+        return Judgement(
+            Verdict.NOT_ASSESSED, None, None, "rules broken", 0, f"{baseline} was not held against the record"
+        )
+    row = found.row(0, named=True)
+    return Judgement(
+        Verdict(row["verdict"]),
+        row["measured"],
+        row["limit"],
+        row["unit"],
+        row["evidence_count"],
+        f"fidelity of {baseline} is {row['verdict']}",
+    )
+
+
+def judge_fallback(
+    candidate: pl.DataFrame, baseline: pl.DataFrame, policies: tuple[Policy, Policy], config: ClaimsConfig
+) -> Judgement:
+    """NOT_ASSESSED where either policy backfills on requests that more than the allowed share lacks."""
+    shares = [_fallback_ratio(frame) for frame in (candidate, baseline)]
+    replayed = min(frame["left_out"].null_count() for frame in (candidate, baseline))
+    measured = max(shares)
+    has_backfill = any(policy.backfill is not Backfill.NONE for policy in policies)
+    is_blind = replayed == 0 or (has_backfill and measured > config.max_fallback_ratio)
+    return Judgement(
+        Verdict.NOT_ASSESSED if is_blind else Verdict.PASS,
+        measured if replayed else None,
+        config.max_fallback_ratio,
+        "ratio",
+        replayed,
+        f"{100 * measured:.1f} % of the replayed jobs had no requested runtime, so that one was made up"
+        + ("" if has_backfill else "; neither policy uses it"),
+    )
+
+
+def _fallback_ratio(frame: pl.DataFrame) -> float:
+    replayed = frame.filter(pl.col("left_out").is_null())
+    given = replayed.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value)
+    return given.height / replayed.height if replayed.height else 0.0
+
+
+def judge_robustness() -> Judgement:
+    """NOT_ASSESSED: no interval has been computed."""
+    return Judgement(Verdict.NOT_ASSESSED, None, None, "ratio", 0, "not yet tested for robustness")
+
+
+def _series(hours: FloatArray) -> str:
+    return " / ".join(f"{value:,.1f}" for value in hours) + " h"

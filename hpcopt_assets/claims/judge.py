@@ -1,0 +1,129 @@
+"""The table claim_verdicts: every policy held against the baseline.
+
+In:  replay_schedule by policy, fidelity_verdicts.   Out: claim_verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from hpcopt_assets.claims.conditions import (
+    judge_baseline_fidelity,
+    judge_fallback,
+    judge_robustness,
+    judge_saturation,
+)
+from hpcopt_assets.claims.criteria import judge_candidate
+from hpcopt_assets.claims.outcome import JUDGED, outcome_of, overall_verdict
+from hpcopt_assets.claims.reason import BOUND, claim_in_words
+from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig, Policy
+from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
+from hpcopt_assets.contracts.verdicts import Judgement
+from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Verdict, Window
+from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.measures.summary import measure
+
+BLIND = "too few jobs had a requested runtime"
+
+
+def judge_claims(
+    *,
+    trace_id: str,
+    schedules: Mapping[str, pl.DataFrame],
+    policies: PoliciesConfig,
+    capacity_procs: int,
+    fidelity: pl.DataFrame,
+    objective: ObjectiveConfig,
+    is_synthetic: bool,
+) -> pl.DataFrame:
+    """One row per criterion, `overall` last, for each policy of `schedules` but the baseline.
+
+    Compared are the jobs that ran under both, over the steady window. A bound has the same rows with its
+    measured values, all NOT_ASSESSED and without an outcome. Raises ConfigError for an unknown policy or a
+    baseline that was not replayed.
+    """
+    baseline = _policy(objective.claims.baseline, policies)
+    if baseline.id not in schedules:
+        raise ConfigError(
+            found=f"replays of {', '.join(schedules) or 'no policy'}",
+            needed=f"one of the baseline {baseline.id}",
+            where="configs/objective.yaml, claims.baseline",
+            next_step="Replay that policy, or name another baseline.",
+        )
+    rows = []
+    for policy_id, frame in schedules.items():
+        if policy_id == baseline.id:
+            continue
+        candidate = _policy(policy_id, policies)
+        judged = _judge(
+            candidate, baseline, frame, schedules[baseline.id], fidelity, capacity_procs, objective
+        )
+        verdicts = {criterion: found.verdict for criterion, found in judged.items()}
+        outcome = outcome_of(verdicts)
+        judged[ClaimCriterion.OVERALL] = replace(
+            judged[ClaimCriterion.PRIMARY_GAIN],
+            verdict=overall_verdict(verdicts),
+            reason=claim_in_words(judged, outcome, is_bound=candidate.is_bound, is_synthetic=is_synthetic),
+        )
+        rows += [
+            {
+                "trace_id": trace_id,
+                "policy": policy_id,
+                "baseline": baseline.id,
+                "criterion": criterion.value,
+                **found.columns(),
+                "outcome": outcome if criterion is ClaimCriterion.OVERALL else None,
+            }
+            for criterion, found in judged.items()
+        ]
+    return CLAIM_VERDICTS.shape(pl.DataFrame(rows, schema=CLAIM_VERDICTS.polars_schema()))
+
+
+def _judge(
+    candidate: Policy,
+    baseline: Policy,
+    frame: pl.DataFrame,
+    baseline_frame: pl.DataFrame,
+    fidelity: pl.DataFrame,
+    capacity_procs: int,
+    objective: ObjectiveConfig,
+) -> dict[ClaimCriterion, Judgement]:
+    claims = objective.claims
+    pair = Schedule.paired(frame, baseline_frame)
+    measures = [
+        measure(schedule, capacity_procs=capacity_procs, config=objective.measures, window=Window.STEADY)
+        for schedule in pair
+    ]
+    fallback = judge_fallback(frame, baseline_frame, (candidate, baseline), claims)
+    judged = {
+        **judge_candidate(measures[0], measures[1], claims),
+        ClaimCriterion.SATURATION: judge_saturation(*pair, capacity_procs, claims.saturation),
+        ClaimCriterion.BASELINE_FIDELITY: judge_baseline_fidelity(fidelity, baseline.id),
+        ClaimCriterion.REQUEST_FALLBACK: fallback,
+        ClaimCriterion.ROBUSTNESS: judge_robustness(),
+    }
+    if candidate.is_bound:
+        return {criterion: _unjudged(found, BOUND) for criterion, found in judged.items()}
+    if fallback.verdict is not Verdict.PASS:
+        return judged | {criterion: _unjudged(judged[criterion], BLIND) for criterion in JUDGED}
+    return judged
+
+
+def _unjudged(found: Judgement, why: str) -> Judgement:
+    return replace(found, verdict=Verdict.NOT_ASSESSED, reason=f"{why}; {found.reason}")
+
+
+def _policy(policy_id: str, policies: PoliciesConfig) -> Policy:
+    found = policies.get(policy_id)
+    if found is None:
+        raise ConfigError(
+            found=f"policy {policy_id!r}",
+            needed=f"one of {', '.join(policies.ids)}",
+            where="claims",
+            next_step="Add it to configs/policies.yaml, or leave its schedule out.",
+        )
+    return found

@@ -1,0 +1,81 @@
+"""Whether the observed schedule could have happened on the machine it is replayed on.
+
+In:  trace_jobs, the capacity.   Out: one judgement, the same for every policy: it is about the record.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hpcopt_assets.contracts.verdicts import Judgement, in_figures
+from hpcopt_assets.contracts.vocabulary import CapacitySource, Verdict
+from hpcopt_assets.measures.load import SECONDS_PER_HOUR
+from hpcopt_assets.measures.schedule import Schedule, has_run
+from hpcopt_assets.measures.usage import usage
+
+JOBS_SHOWN = 5
+UNIT = "processors"
+SECONDS_PER_DAY = 86400
+
+
+def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: CapacitySource) -> Judgement:
+    """FAIL where the record uses more processors than there are, with when, by how much and by which jobs.
+
+    NOT_ASSESSED where nothing was recorded, or where the capacity was itself taken from the record's peak.
+    """
+    ran = trace_jobs.filter(has_run())
+    used = usage(Schedule.of(ran))
+    peak = used.peak()
+
+    def judged(verdict: Verdict, reason: str) -> Judgement:
+        return Judgement(verdict, float(peak), float(capacity_procs), UNIT, ran.height, reason)
+
+    if ran.height == 0:
+        return Judgement(
+            Verdict.NOT_ASSESSED, None, float(capacity_procs), UNIT, 0, "the trace records no starts"
+        )
+    if source is CapacitySource.OBSERVED_PEAK:
+        return judged(
+            Verdict.NOT_ASSESSED,
+            f"the capacity, {capacity_procs}, is itself the record's peak: nothing shown",
+        )
+    if peak <= capacity_procs:
+        return judged(Verdict.PASS, f"the record uses at most {peak} of {capacity_procs} processors")
+    first_s = int(used.at_s[(used.values > capacity_procs).argmax()])
+    peak_s = int(used.at_s[used.values.argmax()])
+    hours = used.seconds_above(capacity_procs) / SECONDS_PER_HOUR
+    return judged(
+        Verdict.FAIL,
+        f"the record cannot have happened on {capacity_procs} processors: {_share(peak, capacity_procs)} "
+        f"in use at {_instant(peak_s, ran)} by jobs {_ids(_running(ran, peak_s))}; first above at "
+        f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all{_without_wide(ran, capacity_procs)}",
+    )
+
+
+def _without_wide(ran: pl.DataFrame, capacity_procs: int) -> str:
+    wide = ran.filter(pl.col("procs") > capacity_procs)
+    if wide.height == 0:
+        return ""
+    rest = usage(Schedule.of(ran.filter(pl.col("procs") <= capacity_procs))).peak()
+    return (
+        f"; wider than the machine: {wide.height} (jobs {_ids(wide)}), without which the peak is "
+        f"{_share(rest, capacity_procs)}"
+    )
+
+
+def _running(ran: pl.DataFrame, at_s: int) -> pl.DataFrame:
+    return ran.filter((pl.col("start_s") <= at_s) & (at_s < pl.col("start_s") + pl.col("runtime_s")))
+
+
+def _ids(jobs: pl.DataFrame) -> str:
+    more = jobs.height - JOBS_SHOWN
+    return ", ".join(jobs["job_id"].head(JOBS_SHOWN)) + (f" and {more} more" if more > 0 else "")
+
+
+def _share(procs: int, capacity_procs: int) -> str:
+    return f"{procs} ({100 * procs / capacity_procs:.1f} %)"
+
+
+def _instant(at_s: int, ran: pl.DataFrame) -> str:
+    day = (at_s - ran["release_s"].to_numpy().min()) / SECONDS_PER_DAY
+    return f"{at_s} s (day {day:.2f} of the trace)"
