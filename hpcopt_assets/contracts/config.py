@@ -6,6 +6,7 @@ Not here: values. No field has a default: a decision that is not written down is
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Literal, Self
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, m
 
 from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
 from hpcopt_assets.contracts.vocabulary import (
+    OBSERVED,
     Backfill,
     BackfillOrder,
     Estimate,
@@ -53,8 +55,8 @@ class Policy(Frozen):
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
-        if self.id == "observed":
-            raise ValueError("policy id 'observed' is taken: it names the recorded schedule")
+        if self.id == OBSERVED:
+            raise ValueError(f"policy id {OBSERVED!r} is taken: it names the recorded schedule")
         if Estimate.ACTUAL in (self.estimate, self.hold) and not self.is_bound:
             raise ValueError(
                 f"policy {self.id}: estimate or hold is `actual`, which no scheduler knows; "
@@ -223,7 +225,8 @@ class LublinModel(Frozen):
     serial_probability: Ratio
     power_of_two_probability: Ratio
     size_low: float
-    size_med: float
+    size_med_below_high: PositiveFloat
+    # The bend of the size distribution, in log2 below the machine's size: the program's own advice.
     size_probability: Ratio
     runtime_a1: PositiveFloat
     runtime_b1: PositiveFloat
@@ -238,6 +241,38 @@ class LublinModel(Frozen):
     cycle_b: PositiveFloat
     rush_to_all_ratio: PositiveFloat
     max_log_gap: PositiveFloat
+
+
+class UserHabits(Frozen):
+    """Who submits the model's jobs, and what they ask for: the model itself knows neither."""
+
+    users: PositiveInt
+    zipf_exponent: PositiveFloat
+    session_jobs: Annotated[float, Field(ge=1.0)]
+    # Mean number of like jobs that a user submits one after another.
+    session_stride: PositiveFloat
+    # Mean number of submissions of everybody between two of one session.
+    applications: PositiveInt
+    # Kinds of job (size and runtime) that a user has.
+    application_spread: PositiveFloat
+    # How far the jobs of one kind differ, as a share of all jobs ordered by size and runtime.
+    popular_requests_s: Annotated[tuple[Seconds, ...], Field(min_length=1)]
+    favourite_requests: PositiveInt
+    # How many of the popular values a user knows, beside the largest.
+    over_request_sigma: PositiveFloat
+    # A user asks for exp(|N(0, sigma)|) times what the jobs usually need.
+    overrun_grace_s: Annotated[int, Field(ge=0, le=TIME_MAX_S)]
+    # No job runs longer than this past its request.
+
+    @model_validator(mode="after")
+    def _requests_rise(self) -> Self:
+        if list(self.popular_requests_s) != sorted(set(self.popular_requests_s)):
+            raise ValueError(f"popular_requests_s {self.popular_requests_s} do not rise")
+        if self.favourite_requests > len(self.popular_requests_s):
+            raise ValueError(
+                f"favourite_requests {self.favourite_requests} of {len(self.popular_requests_s)} popular ones"
+            )
+        return self
 
 
 class Disturbances(Frozen):
@@ -258,13 +293,10 @@ class DemoTrace(Frozen):
 
     trace_id: Annotated[str, Field(pattern=f"^{SAFE_ID.pattern}$")]
     seed: Annotated[int, Field(ge=0)]
-    jobs: PositiveInt
-    procs: Procs
+    jobs: Annotated[int, Field(ge=2)]
+    procs: Annotated[int, Field(ge=2, le=PROCS_MAX)]
     offered_load: PositiveFloat
-    users: PositiveInt
-    zipf_exponent: PositiveFloat
     unix_start_s: Annotated[int, Field(ge=0, le=TIME_MAX_S)]
-    popular_requests_s: Annotated[tuple[Seconds, ...], Field(min_length=1)]
     disturbances: Disturbances
 
 
@@ -272,7 +304,17 @@ class SyntheticConfig(Frozen):
     """The workload model behind the demo trace, and the demo itself."""
 
     model: LublinModel
+    users: UserHabits
     demo: DemoTrace
+
+    @model_validator(mode="after")
+    def _every_runtime_can_be_asked_for(self) -> Self:
+        longest = self.users.popular_requests_s[-1]
+        if math.log(longest) < self.model.max_log_runtime:
+            raise ValueError(
+                f"popular_requests_s end at {longest} s, jobs may run exp({self.model.max_log_runtime}) s"
+            )
+        return self
 
 
 CONFIG_MODELS: dict[str, type[Frozen]] = {
