@@ -105,8 +105,9 @@ def run(
             "Name a file, drop one there, or run `hpcopt demo`.",
         )
     say("Loading the graph ...")
-    from hpcopt_assets.definitions import defs
+    from hpcopt_assets.definitions import build_definitions
 
+    defs = build_definitions()
     exit_code = 0
     done = []
     with open_instance(project) as instance:

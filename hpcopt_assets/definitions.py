@@ -72,4 +72,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
     )
 
 
-defs = build_definitions()
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What Dagster loads; nothing is read before it asks."""
+    return build_definitions()

@@ -1,0 +1,168 @@
+"""`make bench`: how long the parts take that users wait for, and what memory they need.
+
+Each case runs in a process of its own: once cold, then warm, of which the median counts. Machines differ and
+are noisy, so each figure stands beside a ratio to a fixed piece of work timed in the same process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+RUNS = 7
+SIZES = (20_000, 200_000)
+# Ten times the jobs: how cost grows.
+LOG = "traces/swf/HPC2N-2002-2.2-cln.swf.gz"
+
+Work = Callable[[], object]
+
+
+def yardstick() -> float:
+    """Seconds for a fixed piece of single-threaded work: sorting five million numbers."""
+    import numpy as np
+
+    values = np.random.default_rng(1).random(5_000_000)
+    return median_s(lambda: np.sort(values), runs=3)
+
+
+def median_s(work: Work, *, runs: int = RUNS) -> float:
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def ingest_work(path: Path) -> Work:
+    """SWF.gz to validated parquet."""
+    from hpcopt_assets.contracts.schemas import validate
+    from hpcopt_assets.contracts.tables import TRACE_JOBS
+    from hpcopt_assets.ingest.reader import ingest
+
+    target = Path(tempfile.mkdtemp()) / "trace_jobs.parquet"
+
+    def work() -> None:
+        found = ingest(
+            path,
+            trace_id="bench",
+            source_file=path.name,
+            capacity_procs=None,
+            timezone=None,
+            is_synthetic=False,
+        )
+        validate(TRACE_JOBS, found.jobs)
+        found.jobs.write_parquet(target)
+
+    return work
+
+
+def replay_work(source: str, policy_id: str) -> Work:
+    """One replay, from a frame of jobs to a frame of starts; `source` is a log or `lublin:N`."""
+    from hpcopt_assets.simulate.engine import replay
+
+    from hpcopt_assets.ingest.reader import ingest
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.project import find_project
+    from hpcopt_assets.synthetic.workload import make_workload, trace_jobs_of
+
+    configs = load_configs(find_project().configs)
+    policy = configs.policy(policy_id)
+    if source.startswith("lublin:"):
+        capacity = 256
+        workload = make_workload(
+            configs.synthetic.model,
+            configs.synthetic.users,
+            jobs=int(source.partition(":")[2]),
+            capacity_procs=capacity,
+            offered_load=0.75,
+            unix_start_s=0,
+            seed=1,
+        )
+        jobs = trace_jobs_of(workload, "bench")
+    else:
+        found = ingest(
+            Path(source),
+            trace_id="bench",
+            source_file=source,
+            capacity_procs=None,
+            timezone=None,
+            is_synthetic=False,
+        )
+        jobs, capacity = found.jobs, found.report["capacity_procs"].item()
+    return lambda: replay(jobs, policy, capacity)
+
+
+def measure(kind: str, source: str, policy: str) -> dict[str, object]:
+    """One case, in this process."""
+    work = ingest_work(Path(source)) if kind == "ingest" else replay_work(source, policy)
+    before_mb = peak_mb()
+    start = time.perf_counter()
+    work()
+    first_s = time.perf_counter() - start
+    warm_s = median_s(work)
+    peak = peak_mb()
+    return {
+        "case": f"{kind} {policy} {Path(source).name}".replace("  ", " "),
+        "first_s": round(first_s, 4),
+        "warm_median_s": round(warm_s, 4),
+        "ratio_to_yardstick": round(warm_s / yardstick(), 3),
+        "peak_memory_mb": round(peak),
+        "peak_before_mb": round(before_mb),
+    }
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def cases() -> list[tuple[str, str, str]]:
+    found = [("replay", f"lublin:{n}", policy) for policy in ("fifo_strict", "easy_backfill") for n in SIZES]
+    data = os.environ.get("HPCOPT_TEST_DATA")
+    log = Path(data) / LOG if data else None
+    if log is None or not log.is_file():
+        sys.stderr.write("HPCOPT_TEST_DATA names no folder with the HPC2N log: its cases are left out.\n")
+        return found
+    return [
+        ("ingest", str(log), ""),
+        *(("replay", str(log), policy) for policy in ("fifo_strict", "easy_backfill", "easy_clairvoyant")),
+        *found,
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--one", nargs=3, metavar=("KIND", "SOURCE", "POLICY"))
+    one = parser.parse_args().one
+    if one:
+        sys.stdout.write(json.dumps(measure(*one)) + "\n")
+        return
+    results = []
+    for case in cases():
+        done = subprocess.run(
+            [sys.executable, "-m", "hpcopt_assets_tests.bench", "--one", *case],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        results.append(json.loads(done.stdout.splitlines()[-1]))
+        sys.stderr.write(f"{results[-1]['case']}: done\n")
+    from hpcopt_assets.orchestration.terminal import print_table, say
+
+    columns = list(results[0])
+    print_table(columns, [[str(row[column]) for column in columns] for row in results])
+    Path("bench.json").write_text(json.dumps({"cpus": os.cpu_count(), "cases": results}, indent=2) + "\n")
+    say("Written to bench.json. Times are seconds; the yardstick is sorting five million numbers.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Decisions live in configs once: unknown, missing and unsound ones are refused with the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from hpcopt_assets.contracts.config import CONFIG_MODELS, FidelityConfig, PoliciesConfig, Policy
+from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.verdicts import combine
+from hpcopt_assets.contracts.vocabulary import Order, Verdict
+from hpcopt_assets.orchestration.configs import load_config, load_configs
+from hpcopt_assets.orchestration.project import CHECKOUT, Project
+
+PACKAGE = CHECKOUT / "hpcopt_assets"
+
+
+def shipped(name: str) -> dict[str, Any]:
+    content = yaml.safe_load((CHECKOUT / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert isinstance(content, dict)
+    return content
+
+
+def policy(**changes: object) -> dict[str, object]:
+    return dict(shipped("policies")["policies"][1]) | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"estimate": "actual"}, "no scheduler knows"),
+        ({"hold": "actual"}, "no scheduler knows"),
+        ({"order": "alphabetical"}, "order"),
+        ({"backfill": "none", "backfill_order": "shortest"}, "without backfilling"),
+        ({"id": "observed"}, "recorded schedule"),
+        ({"id": "Not An Id"}, "id"),
+        ({"guard": 1}, "guard"),
+    ],
+)
+def test_an_unsound_policy_is_refused_with_the_reason(changes: dict[str, object], reason: str) -> None:
+    Policy.model_validate(policy())
+    with pytest.raises(ValidationError, match=reason):
+        Policy.model_validate(policy(**changes))
+
+
+def test_policies_must_be_distinct_and_baselines_among_them() -> None:
+    content = shipped("policies")
+    with pytest.raises(ValidationError, match="more than once"):
+        PoliciesConfig.model_validate(content | {"policies": content["policies"] * 2})
+    with pytest.raises(ValidationError, match="no_such"):
+        PoliciesConfig.model_validate(content | {"fidelity_baselines": ["no_such"]})
+
+
+def test_a_floor_needs_the_unit_of_its_measure() -> None:
+    content = shipped("fidelity")
+    content["divergences"][2] = {"criterion": "throughput", "floor": 0.05, "floor_unit": "s"}
+    with pytest.raises(ValidationError, match="jobs/h needed"):
+        FidelityConfig.model_validate(content)
+
+
+@pytest.mark.parametrize("name", CONFIG_MODELS)
+def test_no_decision_has_a_default_unless_silence_means_unknown(name: str) -> None:
+    """A trace without an entry is known only by its file; everywhere else silence is an error."""
+
+    def models(model: type[BaseModel]) -> list[type[BaseModel]]:
+        inner = [
+            found
+            for field in model.model_fields.values()
+            for found in (field.annotation, *getattr(field.annotation, "__args__", ()))
+            if isinstance(found, type) and issubclass(found, BaseModel)
+        ]
+        return [model, *(deeper for item in inner for deeper in models(item))]
+
+    for model in models(CONFIG_MODELS[name]):
+        optional = {key for key, field in model.model_fields.items() if not field.is_required()}
+        assert not optional or model.__name__ == "TraceEntry", f"{model.__name__}: {optional}"
+        assert model.model_config["extra"] == "forbid"
+        assert model.model_config["frozen"] is True
+
+
+def keys_of(model: type[BaseModel]) -> set[str]:
+    return set(model.model_fields)
+
+
+def test_every_key_is_read_somewhere() -> None:
+    """A key that no code mentions beyond its own definition decides nothing."""
+    source = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in PACKAGE.rglob("*.py")
+        if path != PACKAGE / "contracts" / "config.py"
+    )
+    from hpcopt_assets.contracts import config
+
+    models = [
+        item for item in vars(config).values() if isinstance(item, type) and issubclass(item, BaseModel)
+    ]
+    unread = {
+        f"{model.__name__}.{key}"
+        for model in models
+        for key in keys_of(model)
+        if f".{key}" not in source and f'"{key}"' not in source
+    }
+    # The unit of a floor is checked at load against the measure's; that check is its reading.
+    assert unread - {"Divergence.floor_unit"} == set()
+
+
+def test_a_broken_file_is_a_config_error_naming_file_and_key(project: Project) -> None:
+    load_configs(project.configs)
+    path = project.configs / "objective.yaml"
+    text = path.read_text(encoding="utf-8")
+    for broken, words in (
+        (text.replace("tau_s: 10", "tau_s: 0"), "measures.tau_s"),
+        (text.replace("tau_s: 10", "taus: 10"), "taus"),
+        (text.replace("baseline: easy_backfill", "baseline: no_such"), "no_such"),
+        (text + "measures: {}\n", "more than once"),
+        ("[unclosed", "objective.yaml"),
+        ("", "objective.yaml"),
+    ):
+        path.write_text(broken, encoding="utf-8")
+        with pytest.raises(ConfigError, match=words):
+            load_configs(project.configs)
+    path.unlink()
+    with pytest.raises(ConfigError, match=r"objective\.yaml"):
+        load_config(project.configs, "objective")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "whole"),
+    [
+        ([], Verdict.NOT_ASSESSED),
+        ([Verdict.PASS], Verdict.PASS),
+        ([Verdict.PASS, Verdict.NOT_ASSESSED], Verdict.NOT_ASSESSED),
+        ([Verdict.NOT_ASSESSED, Verdict.FAIL, Verdict.PASS], Verdict.FAIL),
+    ],
+)
+def test_fail_beats_not_assessed_beats_pass_and_nothing_is_no_pass(
+    verdicts: list[Verdict], whole: Verdict
+) -> None:
+    assert combine(verdicts) is whole
+
+
+def test_codes_follow_the_definition() -> None:
+    assert [order.code for order in Order] == list(range(len(Order)))
+
+
+def test_yaml_objects_are_not_constructed(tmp_path: Path) -> None:
+    (tmp_path / "traces.yaml").write_text("traces: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(ConfigError, match=r"traces\.yaml"):
+        load_config(tmp_path, "traces")
