@@ -1,0 +1,217 @@
+"""Chapters that compare: policies at a glance, claims, fidelity, invariants, every measure.
+
+In:  TraceEvidence.   Out: blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from hpcopt_assets.contracts.columns import DType
+from hpcopt_assets.contracts.tables import MEASURE_KEYS, REPLAY_MEASURES
+from hpcopt_assets.contracts.vocabulary import (
+    OBSERVED,
+    ClaimCriterion,
+    FidelityCriterion,
+    Invariant,
+    Verdict,
+    Window,
+)
+from hpcopt_assets.dossier import words
+from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.evidence import Row, TraceEvidence
+from hpcopt_assets.dossier.numbers import count, duration, instant, real, share
+from hpcopt_assets.dossier.summary import ranked
+
+POLICIES_ABREAST = 5
+# More columns than these (and the observed one) do not fit an A4 page.
+JUDGED = (
+    Column("verdict", Kind.VERDICT),
+    Column("measured", Kind.NUMBER),
+    Column("limit", Kind.NUMBER),
+    Column("unit"),
+    Column("rests on (count)", Kind.NUMBER),
+    Column("reason"),
+)
+
+
+def at_a_glance(evidence: TraceEvidence) -> list[Block]:
+    """One row a policy, with the two verdicts about it."""
+    candidates = {policy.id for policy in evidence.candidates}
+    rows = [("observed (the log)", *_headline(evidence, OBSERVED), "the record itself", "")]
+    for policy in evidence.policies.policies:
+        if policy.id in candidates:
+            claim = str(evidence.outcome(policy.id) or Verdict.NOT_ASSESSED)
+        else:
+            claim = "bound, no candidate" if policy.is_bound else "the baseline"
+        rows.append((policy.id, *_headline(evidence, policy.id), evidence.likeness(policy.id).value, claim))
+    span = evidence.measured(evidence.objective.claims.baseline, Window.STEADY)
+    columns = (
+        Column("policy"),
+        Column("p95 bounded slowdown (ratio)", Kind.NUMBER),
+        Column("mean wait", Kind.NUMBER),
+        Column("utilisation", Kind.NUMBER),
+        Column("Jain's index of service (0 to 1)", Kind.NUMBER),
+        Column("starved jobs", Kind.NUMBER),
+        Column("like the record?", Kind.VERDICT),
+        Column(f"better than {evidence.objective.claims.baseline}?", Kind.VERDICT),
+    )
+    caption = (
+        f"Steady window, from {instant(span['window_start_s'])} to {instant(span['window_end_s'])}: the "
+        f"start-up on an empty machine and the drain after the last release are left out. Starved: waited "
+        f"longer than {duration(evidence.objective.measures.starved_after_s)}."
+    )
+    return [Heading(2, "Policies at a glance"), Table(caption, columns, tuple(rows))]
+
+
+def _headline(evidence: TraceEvidence, policy: str) -> tuple[str, ...]:
+    measured = evidence.measured(policy, Window.STEADY)
+    return (
+        real(measured["p95_bsld"]),
+        duration(measured["mean_wait_s"]),
+        share(measured["utilisation_ratio"]),
+        real(measured["jain_service"]),
+        share(measured["starved_ratio"]),
+    )
+
+
+def claims(evidence: TraceEvidence) -> list[Block]:
+    """Each candidate against the baseline, best first, with every criterion and its reason."""
+    rules = evidence.objective.claims
+    blocks: list[Block] = [
+        Heading(2, f"Is another policy better than {rules.baseline}?"),
+        Paragraph(
+            f"A candidate must lower the 95th percentile of bounded slowdown by at least "
+            f"{share(rules.min_gain_ratio)} and keep every constraint. ACCEPTED: it does, and that is tested "
+            "for robustness. CONDITIONAL: it gains in this replay, but not all that this rests on was shown. "
+            "BLOCKED: it does not gain enough, or breaks a constraint. NOT_ASSESSED: the evidence does not "
+            "suffice; that is never a pass."
+        ),
+    ]
+    order = ranked(evidence)
+    bounds = [
+        policy for policy in evidence.claims["policy"].unique(maintain_order=True) if policy not in order
+    ]
+    for policy in (*order, *bounds):
+        rows = evidence.claims.filter(pl.col("policy") == policy).rows(named=True)
+        table = _judged(
+            f"{policy} against {rules.baseline}, steady window.",
+            [(words.CLAIM[ClaimCriterion(row["criterion"])], row) for row in rows],
+        )
+        said = (
+            "a bound, no candidate" if policy in bounds else evidence.outcome(policy) or Verdict.NOT_ASSESSED
+        )
+        blocks += [Heading(3, f"{policy}: {said}"), table]
+    return blocks
+
+
+def fidelity(evidence: TraceEvidence) -> list[Block]:
+    """Each policy's replay against the record, every criterion."""
+    blocks: list[Block] = [
+        Heading(2, "Is a replay like what was observed?"),
+        Paragraph(
+            "A site's own scheduler has priorities, drains and partitions that a replay does not have, so "
+            "many logs fail here. A failure does not make the replay wrong; it says that a gain found in the "
+            "replay is not yet a gain at the site."
+        ),
+    ]
+    for policy in evidence.fidelity["policy"].unique(maintain_order=True):
+        rows = evidence.fidelity.filter(pl.col("policy") == policy).rows(named=True)
+        overall = next(
+            (row["verdict"] for row in rows if row["criterion"] == FidelityCriterion.OVERALL), None
+        )
+        table = _judged(
+            f"Replay of {policy} against the record." if policy != OBSERVED else "The record by itself.",
+            [(words.FIDELITY[FidelityCriterion(row["criterion"])], row) for row in rows],
+        )
+        blocks += [Heading(3, f"{policy}: {overall}" if overall else policy), table]
+    return blocks
+
+
+def invariants(evidence: TraceEvidence) -> list[Block]:
+    """Rules that every schedule keeps, checked on the finished ones."""
+    rows = []
+    for row in evidence.invariants.iter_rows(named=True):
+        first = "" if row["job_id"] is None else f"job {row['job_id']} at {instant(row['at_s'])}: "
+        found = "" if row["found"] is None else f"found {row['found']}, allowed {row['allowed']}"
+        rows.append(
+            (
+                row["policy"],
+                words.INVARIANT[Invariant(row["invariant"])],
+                row["verdict"],
+                count(row["checked_count"]),
+                count(row["violations_count"]),
+                first + found or "none",
+            )
+        )
+    columns = (
+        Column("policy"),
+        Column("rule"),
+        Column("verdict", Kind.VERDICT),
+        Column("checked (count)", Kind.NUMBER),
+        Column("violations (count)", Kind.NUMBER),
+        Column("first violation"),
+    )
+    caption = "Rules that no schedule may break, checked on the finished schedules."
+    return [Heading(2, "Did the replays keep the rules?"), Table(caption, columns, tuple(rows))]
+
+
+def every_measure(evidence: TraceEvidence) -> list[Block]:
+    """All measures of all policies over both windows."""
+    tau = evidence.objective.measures.tau_s
+    blocks: list[Block] = [
+        Heading(2, "Every measure"),
+        Paragraph(
+            f"Bounded slowdown is (wait + runtime) / max(runtime, {tau} s), at least 1. Two indices are over "
+            "users' processor-seconds, which no complete schedule can change (fairness_dev, jain): they are "
+            "shown for comparison with other tables and enter no verdict."
+        ),
+    ]
+    ids = evidence.policies.ids
+    for window in (Window.STEADY, Window.WHOLE):
+        blocks += [
+            _measures(evidence, window, ids[first : first + POLICIES_ABREAST])
+            for first in range(0, len(ids), POLICIES_ABREAST)
+        ]
+    return blocks
+
+
+def _measures(evidence: TraceEvidence, window: Window, policies: Sequence[str]) -> Table:
+    shown = (OBSERVED, *policies)
+    measured = {policy: evidence.measured(policy, window) for policy in shown}
+    rows = []
+    for column in (column for column in REPLAY_MEASURES.columns if column.name in MEASURE_KEYS):
+        name, write = column.name, count if column.dtype is DType.INT64 else _five_digits
+        values = (write(measured[policy][name]) for policy in shown)
+        rows.append((column.means, name, column.unit or "", *values))
+    named = (Column("measure"), Column("key", Kind.CODE), Column("unit"))
+    columns = named + tuple(Column(policy, Kind.NUMBER) for policy in shown)
+    return Table(f"All measures, {words.WINDOW[window]}.", columns, tuple(rows))
+
+
+def _five_digits(value: float | None) -> str:
+    return real(value, 5)
+
+
+def _judged(caption: str, rows: list[tuple[str, Row]]) -> Table:
+    def limit(row: Row) -> str:
+        return "none" if row["limit"] is None else real(row["limit"])
+
+    def measured(row: Row) -> str:
+        return "not measured" if row["measured"] is None else real(row["measured"])
+
+    cells = tuple(
+        (
+            name,
+            Verdict(row["verdict"]).value,
+            measured(row),
+            limit(row),
+            row["unit"],
+            count(row["evidence_count"]),
+            row["reason"],
+        )
+        for name, row in rows
+    )
+    return Table(caption, (Column("criterion"), *JUDGED), cells)

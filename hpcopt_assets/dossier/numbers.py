@@ -1,0 +1,63 @@
+"""Numbers for people: thousands separators, a few digits, a unit that fits.
+
+In:  numbers or None.   Out: text. Unknown is said in words, never shown as 0.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+UNKNOWN = "not known"
+_UNITS = ((60.0, 1.0, "s"), (3600.0, 60.0, "min"), (172800.0, 3600.0, "h"), (math.inf, 86400.0, "days"))
+# Below the first number of seconds, divide by the second: 90 s are 1.5 min, 47 h stay hours, 48 h are 2 days.
+
+
+def count(value: int | None) -> str:
+    """12,345."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def real(value: float | None, digits: int = 3) -> str:
+    """A number to `digits` significant digits, without trailing zeros; whole digits are all shown."""
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude < -4:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:,.{max(0, digits - 1 - magnitude)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def share(ratio: float | None) -> str:
+    """A ratio as per cent."""
+    return UNKNOWN if ratio is None else f"{real(100 * ratio)} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the unit that reads best."""
+    if seconds is None:
+        return UNKNOWN
+    divisor, unit = next((by, unit) for below, by, unit in _UNITS if abs(seconds) < below)
+    return f"{real(seconds / divisor)} {unit}"
+
+
+def instant(seconds: float | None) -> str:
+    """Seconds since the epoch as a UTC date and time to the second."""
+    if seconds is None:
+        return UNKNOWN
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def date(seconds: float | None) -> str:
+    """Seconds since the epoch as a UTC date."""
+    return UNKNOWN if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def plural(value: int, one: str, many: str | None = None) -> str:
+    """`1 job`, `2 jobs`, `12,345 jobs`."""
+    return f"{count(value)} {one if value == 1 else many or one + 's'}"

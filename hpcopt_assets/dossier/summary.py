@@ -1,0 +1,147 @@
+"""The first ten lines: what a reader with one minute must know, caveats before gains.
+
+In:  TraceEvidence.   Out: blocks.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hpcopt_assets.contracts.verdicts import SYNTHETIC
+from hpcopt_assets.contracts.vocabulary import (
+    OBSERVED,
+    ClaimCriterion,
+    EstimateSource,
+    FidelityCriterion,
+    Outcome,
+    Verdict,
+    Window,
+)
+from hpcopt_assets.dossier import words
+from hpcopt_assets.dossier.blocks import Block, Bullets, Item, Paragraph, Tone
+from hpcopt_assets.dossier.evidence import Row, TraceEvidence
+from hpcopt_assets.dossier.numbers import count, date, duration, plural, real, share
+
+RANK = (Outcome.ACCEPTED, Outcome.CONDITIONAL, Outcome.BLOCKED, None)
+DEMANDS = (
+    ClaimCriterion.PRIMARY_GAIN,
+    ClaimCriterion.STARVED,
+    ClaimCriterion.FAIRNESS,
+    ClaimCriterion.UTILISATION,
+)
+# What the candidate itself must do; every other criterion is about the evidence.
+
+
+def summary(evidence: TraceEvidence) -> list[Block]:
+    """Caveat for a synthetic trace, then the points."""
+    caveat = f"{SYNTHETIC} Every verdict below speaks of a workload model, not of a site."
+    first: list[Block] = [Paragraph(caveat, Tone.CAVEAT)] if evidence.facts["is_synthetic"] else []
+    items = [_trace(evidence), _likeness(evidence), *_best(evidence), *_bounds(evidence), _left_out(evidence)]
+    return [*first, Bullets(tuple(items))]
+
+
+def ranked(evidence: TraceEvidence) -> list[str]:
+    """Candidates, best first: by outcome, then by gain in the primary measure (unknown last)."""
+
+    def place(policy: str) -> tuple[int, float]:
+        gain = evidence.claim(policy, ClaimCriterion.PRIMARY_GAIN)["measured"]
+        return RANK.index(evidence.outcome(policy)), float("inf") if gain is None else -gain
+
+    return sorted((policy.id for policy in evidence.candidates), key=place)
+
+
+def _trace(evidence: TraceEvidence) -> Item:
+    facts = evidence.facts
+    place = ", ".join(facts[key] for key in ("installation", "computer") if facts[key])
+    machine = (
+        f"{plural(facts['capacity_procs'], 'processor')} ({words.CAPACITY[facts['capacity_source']]})"
+        if facts["capacity_procs"] is not None
+        else "a machine of unknown size"
+    )
+    text = (
+        f"{plural(facts['jobs_count'], 'job')} on {machine}, from {date(facts['first_release_s'])} to "
+        f"{date(facts['last_end_s'])}" + (f"; {place}." if place else ".")
+    )
+    if facts["observed_over_capacity_s"]:
+        text += (
+            " The log itself uses more processors than that for "
+            f"{duration(facts['observed_over_capacity_s'])} (up to {count(facts['observed_peak_procs'])})."
+        )
+    return Item("Trace.", text)
+
+
+def _likeness(evidence: TraceEvidence) -> Item:
+    said = []
+    for policy in evidence.policies.fidelity_baselines:
+        verdict = evidence.likeness(policy)
+        rows = evidence.fidelity.filter(
+            (pl.col("policy") == policy)
+            & (pl.col("verdict") == verdict.value)
+            & (pl.col("criterion") != FidelityCriterion.OVERALL.value)
+        )
+        names = "; ".join(words.FIDELITY[FidelityCriterion(word)] for word in rows["criterion"])
+        reasons = f": {names}" if verdict is not Verdict.PASS and names else ""
+        said.append(f"The replay of {policy} {words.RESEMBLES[verdict]} ({verdict.value}{reasons}).")
+    return Item("Is the replay like the record?", " ".join(said))
+
+
+def _best(evidence: TraceEvidence) -> list[Item]:
+    baseline = evidence.objective.claims.baseline
+    order = ranked(evidence)
+    if not order:
+        return [Item("Best candidate.", f"No policy was compared with {baseline}.")]
+    best = order[0]
+    outcome = evidence.outcome(best)
+    new, old = (evidence.measured(policy, Window.STEADY) for policy in (best, baseline))
+    parts = [
+        f"{outcome or Verdict.NOT_ASSESSED}: {best} {words.OUTCOME[outcome]} ({baseline}).",
+        f"95th percentile of bounded slowdown {real(new['p95_bsld'])} against {real(old['p95_bsld'])}, "
+        f"mean wait {duration(new['mean_wait_s'])} against {duration(old['mean_wait_s'])}, utilisation "
+        f"{share(new['utilisation_ratio'])} against {share(old['utilisation_ratio'])} (steady window).",
+    ]
+    if outcome not in (Outcome.ACCEPTED, Outcome.CONDITIONAL):
+        parts.insert(0, f"None ({plural(len(order), 'candidate')}). The nearest is")
+    rows = evidence.claims.filter(pl.col("policy") == best).rows(named=True)
+    demands = [row for row in rows if row["criterion"] in DEMANDS]
+    conditions = [row for row in rows if row["criterion"] not in (*DEMANDS, ClaimCriterion.OVERALL)]
+    parts += [f"It lacks: {_points(demands)}."] if _points(demands) else []
+    caveats = Item("Caveats first.", f"{_points(conditions)}.") if _points(conditions) else None
+    return [*([caveats] if caveats else []), Item("Best candidate.", " ".join(parts))]
+
+
+def _points(rows: list[Row]) -> str:
+    """Criteria that did not pass, failures first, with their reasons."""
+    rest = [row for row in rows if row["verdict"] != Verdict.PASS.value]
+    rest.sort(key=lambda row: row["verdict"] != Verdict.FAIL.value)
+    return "; ".join(
+        f"{words.CLAIM[ClaimCriterion(row['criterion'])]} {row['verdict']}: {row['reason']}" for row in rest
+    )
+
+
+def _bounds(evidence: TraceEvidence) -> list[Item]:
+    found = []
+    for policy in evidence.policies.policies:
+        if policy.is_bound:
+            measured = evidence.measured(policy.id, Window.STEADY)
+            found.append(
+                f"{policy.id} reaches a 95th percentile of bounded slowdown of {real(measured['p95_bsld'])} "
+                f"and a mean wait of {duration(measured['mean_wait_s'])}; it knows what no scheduler can "
+                "know and is no candidate."
+            )
+    return [Item("Bound.", " ".join(found))] if found else []
+
+
+def _left_out(evidence: TraceEvidence) -> Item:
+    baseline = evidence.objective.claims.baseline
+    schedule = evidence.schedules[baseline]
+    observed = evidence.measured(OBSERVED, Window.WHOLE)
+    left_out = schedule["left_out"].drop_nulls().len()
+    fallbacks = schedule.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value).height
+    return Item(
+        "Left out.",
+        f"{plural(evidence.facts['rejects_count'], 'line')} of the log became no job; "
+        f"{plural(left_out, 'job')} took no part in the replays; "
+        f"{plural(fallbacks, 'replayed job')} had no requested runtime and got a stand-in; "
+        f"{plural(observed['left_out_count'], 'job')} could not be measured as observed. What is not "
+        "modelled is listed below.",
+    )

@@ -1,0 +1,114 @@
+"""What the closed vocabularies mean, in words for a reader who has not seen the code.
+
+In:  a word of contracts/vocabulary.py.   Out: words. A test fails when a vocabulary gains a word without any.
+"""
+
+from __future__ import annotations
+
+from hpcopt_assets.contracts.vocabulary import (
+    CapacitySource,
+    ClaimCriterion,
+    EstimateSource,
+    FidelityCriterion,
+    Invariant,
+    LeftOut,
+    Outcome,
+    QualityFlag,
+    RejectCode,
+    Verdict,
+    Window,
+)
+
+FIDELITY: dict[FidelityCriterion, str] = {
+    FidelityCriterion.MEAN_WAIT: "mean wait",
+    FidelityCriterion.P95_WAIT: "95th percentile of wait",
+    FidelityCriterion.THROUGHPUT: "throughput",
+    FidelityCriterion.MAKESPAN: "makespan",
+    FidelityCriterion.WAIT_KL: "distribution of waits (Kullback-Leibler)",
+    FidelityCriterion.BSLD_KS: "distribution of bounded slowdown (Kolmogorov-Smirnov)",
+    FidelityCriterion.QUEUE_CORRELATION: "queue length over time (correlation)",
+    FidelityCriterion.OBSERVED_WITHIN_CAPACITY: "observed schedule within capacity",
+    FidelityCriterion.OVERALL: "overall",
+}
+CLAIM: dict[ClaimCriterion, str] = {
+    ClaimCriterion.PRIMARY_GAIN: "gain in the primary measure",
+    ClaimCriterion.STARVED: "starved jobs",
+    ClaimCriterion.FAIRNESS: "fairness of service over users",
+    ClaimCriterion.UTILISATION: "utilisation",
+    ClaimCriterion.SATURATION: "saturation",
+    ClaimCriterion.BASELINE_FIDELITY: "likeness of the baseline's replay to the record",
+    ClaimCriterion.REQUEST_FALLBACK: "jobs without a requested runtime",
+    ClaimCriterion.ROBUSTNESS: "robustness",
+    ClaimCriterion.OVERALL: "overall",
+}
+INVARIANT: dict[Invariant, str] = {
+    Invariant.EVERY_JOB_STARTS_ONCE: "every replayed job starts exactly once",
+    Invariant.NO_START_BEFORE_RELEASE: "no job starts before its release",
+    Invariant.END_IS_START_PLUS_RUNTIME: "every job ends at its start plus its runtime",
+    Invariant.WITHIN_CAPACITY: "processors in use never exceed the machine",
+    Invariant.STRICT_QUEUE_ORDER: "no job overtakes another",
+    Invariant.HEAD_NEVER_DELAYED: "backfilling never delays the head of the queue",
+}
+REJECT: dict[RejectCode, str] = {
+    RejectCode.TOO_FEW_FIELDS: "too few fields",
+    RejectCode.NOT_A_NUMBER: "not a number where one is needed",
+    RejectCode.OUT_OF_RANGE: "a value out of range",
+    RejectCode.NO_JOB_ID: "no job id",
+    RejectCode.NO_SUBMIT_TIME: "no submit time",
+    RejectCode.NEGATIVE_WAIT: "negative wait",
+    RejectCode.NEGATIVE_RUNTIME: "negative runtime",
+    RejectCode.NEGATIVE_VALUE: "a negative value",
+    RejectCode.DUPLICATE_JOB_ID: "job id already taken",
+    RejectCode.UNDECODABLE: "bytes that are no text",
+}
+FLAG: dict[QualityFlag, str] = {
+    QualityFlag.EXTRA_FIELDS: "more fields than the format has",
+    QualityFlag.FRACTIONAL_TIME: "a fractional time, rounded",
+    QualityFlag.OUT_OF_ORDER: "submitted before the line above it",
+    QualityFlag.RUNTIME_OVER_REQUEST: "ran longer than requested",
+    QualityFlag.ZERO_REQUEST: "requested runtime of 0",
+    QualityFlag.ALLOCATED_DIFFERS: "given other processors than it asked for",
+    QualityFlag.DANGLING_PREDECESSOR: "waits for a job that is not in the log",
+    QualityFlag.PROCS_FROM_ALLOCATION: "processors taken from the allocation, the request being unknown",
+    QualityFlag.UNKNOWN_STATUS: "status unknown",
+}
+LEFT_OUT: dict[LeftOut, str] = {
+    LeftOut.NEVER_STARTED: "never started",
+    LeftOut.UNKNOWN_RUNTIME: "runtime unknown",
+    LeftOut.UNKNOWN_PROCS: "processors unknown",
+    LeftOut.WIDER_THAN_MACHINE: "needs more processors than the machine has",
+}
+SOURCE: dict[EstimateSource, str] = {
+    EstimateSource.REQUEST: "the job's own request",
+    EstimateSource.FALLBACK: "a fallback, the request being missing",
+    EstimateSource.ACTUAL: "the true runtime, which no scheduler knows",
+}
+CAPACITY: dict[CapacitySource, str] = {
+    CapacitySource.CONFIG: "stated in configs/traces.yaml",
+    CapacitySource.HEADER: "stated in the log's header",
+    CapacitySource.OBSERVED_PEAK: "inferred: the most that were ever in use at once",
+}
+WINDOW: dict[Window, str] = {
+    Window.WHOLE: "whole trace",
+    Window.STEADY: "steady window",
+}
+RESEMBLES: dict[Verdict, str] = {
+    Verdict.PASS: "resembles the record",
+    Verdict.FAIL: "does not resemble the record",
+    Verdict.NOT_ASSESSED: "could not be compared with the record",
+}
+OUTCOME: dict[Outcome | None, str] = {
+    Outcome.ACCEPTED: "is better than the baseline, and keeps every constraint",
+    Outcome.CONDITIONAL: "gains over the baseline in this replay, but not all that this rests on was shown",
+    Outcome.BLOCKED: "is no better than the baseline, or breaks a constraint",
+    None: "could not be judged",
+}
+NOT_MODELLED: tuple[tuple[str, str], ...] = (
+    ("Drains and failures", "the machine has all its processors all the time"),
+    ("Reservations", "no processors are set aside for anybody in advance"),
+    ("Dependencies", "a job is released when the log says, whatever the replay did to the job it waited for"),
+    ("Priorities", "no user, group, account or queue goes before another, unless the policy says so"),
+    ("Partitions", "all processors are alike and every job may use any of them"),
+    ("Node boundaries", "processors are handed out one by one, memory and node sharing are not looked at"),
+    ("Reactions of users", "the same jobs arrive at the same time, however long the queue"),
+)

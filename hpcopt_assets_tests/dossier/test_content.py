@@ -1,0 +1,238 @@
+"""What a reader of a dossier must find in it, and must not be led to believe."""
+
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from hpcopt_assets.contracts import vocabulary as v
+from hpcopt_assets.contracts.config import PoliciesConfig
+from hpcopt_assets.contracts.tables import MEASURE_KEYS, TRACE_REJECTS
+from hpcopt_assets.dossier import words
+from hpcopt_assets.dossier.blocks import Heading, Table
+from hpcopt_assets.dossier.trace import Dossier, build_trace_dossier, compose
+from hpcopt_assets_tests.builders import job, trace
+from hpcopt_assets_tests.dossier import helpers
+from hpcopt_assets_tests.dossier.helpers import FASTER, claims, evidence, fidelity, report, standard
+
+
+def summary_of(dossier: Dossier) -> str:
+    """What stands before the first chapter, without its mark-up."""
+    return dossier.markdown.split("\n## ")[0]
+
+
+def chapter(dossier: Dossier, title: str) -> str:
+    return next(part for part in dossier.markdown.split("\n## ") if part.startswith(title))
+
+
+def test_the_summary_names_the_trace_and_its_machine():
+    summary = summary_of(standard())
+    assert "60 jobs on 8 processors (stated in the log's header)" in summary
+    assert "from 2001-09-09 to 2001-09-10" in summary
+    assert "uses more processors than that for 2 h (up to 9)" in summary
+    assert len(summary.strip().splitlines()) <= 12
+
+
+def test_a_synthetic_trace_says_so_before_anything_else():
+    lines = build_trace_dossier(evidence(report=report(is_synthetic=True))).markdown.splitlines()
+    assert lines[2].startswith("> **Synthetic trace: no machine stood behind it.")
+    assert "Synthetic" not in summary_of(standard())
+
+
+def test_caveats_come_before_the_gain():
+    summary = summary_of(build_trace_dossier(evidence(claims=claims(outcome="CONDITIONAL"))))
+    caveat = summary.index("robustness NOT_ASSESSED: robustness reason of fifo_strict")
+    assert summary.index("likeness of the baseline's replay to the record FAIL") < caveat
+    assert caveat < summary.index("CONDITIONAL: fifo_strict gains over the baseline in this replay")
+    assert "95th percentile of bounded slowdown" in summary
+    assert "mean wait 40 min against 20 min" in summary
+
+
+def test_without_a_gain_the_summary_says_none():
+    blocked = claims(outcome="BLOCKED", primary_gain="FAIL", overall="FAIL")
+    summary = summary_of(build_trace_dossier(evidence(claims=blocked)))
+    assert "**Best candidate.** None (1 candidate)" in summary
+    assert "It lacks: gain in the primary measure FAIL: primary_gain reason of fifo_strict" in summary
+
+
+def test_an_unjudged_claim_is_no_outcome():
+    dossier = build_trace_dossier(evidence(claims=claims(outcome=None, primary_gain="NOT_ASSESSED")))
+    assert "NOT_ASSESSED: fifo_strict could not be judged" in summary_of(dossier)
+    assert "### fifo_strict: NOT_ASSESSED" in dossier.markdown
+
+
+def test_all_candidates_stand_best_first():
+    policies = helpers.config("policies", PoliciesConfig)
+    second = policies.policies[0].model_copy(update={"id": "other"})
+    more = policies.model_copy(update={"policies": (*policies.policies, second)})
+    observed = helpers.jobs()
+    schedules = {p: helpers.schedule(p, observed, f) for p, f in (FASTER | {"other": 0.4}).items()}
+    frames = {
+        name: pl.concat(
+            [
+                frame,
+                frame.filter(pl.col("policy") == "fifo_strict").with_columns(policy=pl.lit("other")),
+            ]
+        )
+        for name, frame in {
+            "measures": evidence().measures,
+            "invariants": helpers.invariants(),
+            "fidelity": fidelity(),
+        }.items()
+    }
+    both = pl.concat(
+        [claims(), claims("other", "CONDITIONAL").filter(pl.col("policy") == "other")],
+    )
+    dossier = build_trace_dossier(evidence(policies=more, schedules=schedules, claims=both, **frames))
+    assert "CONDITIONAL: other gains" in summary_of(dossier)
+    headings = re.findall(r"^### (.*)$", chapter(dossier, "Is another policy better"), re.MULTILINE)
+    assert headings == [
+        "other: CONDITIONAL",
+        "fifo_strict: BLOCKED",
+        "easy_clairvoyant: a bound, no candidate",
+    ]
+
+
+@pytest.mark.parametrize("verdict", v.Verdict)
+def test_likeness_is_told_with_its_verdict(verdict):
+    dossier = build_trace_dossier(evidence(fidelity=fidelity(easy_backfill=verdict)))
+    assert f"The replay of easy_backfill {words.RESEMBLES[verdict]} ({verdict}" in summary_of(dossier)
+    assert f"### easy_backfill: {verdict}\n" in dossier.markdown
+
+
+def test_what_was_not_assessed_is_never_shown_as_a_pass():
+    nothing = dict.fromkeys(FASTER, "NOT_ASSESSED")
+    frame = fidelity(**nothing).with_columns(verdict=pl.lit("NOT_ASSESSED"))
+    document = compose(evidence(fidelity=frame))
+    start = next(
+        i for i, b in enumerate(document.substance) if b == Heading(2, "Is a replay like what was observed?")
+    )
+    tables = [b for b in document.substance[start : start + 9] if isinstance(b, Table)]
+    assert {row[1] for table in tables for row in table.rows} == {"NOT_ASSESSED"}
+    html = build_trace_dossier(evidence(fidelity=frame, claims=_all_unassessed())).html
+    told = html[: html.index("<h2>Did the replays keep the rules?")]
+    assert '<span class="word good">' not in told
+    assert ">PASS<" not in told
+
+
+def _all_unassessed() -> pl.DataFrame:
+    words_ = dict.fromkeys(v.ClaimCriterion.words(), "NOT_ASSESSED")
+    return claims(outcome=None, **words_)
+
+
+def test_every_policy_and_every_criterion_appears():
+    dossier = standard()
+    for text in (chapter(dossier, "Is a replay like"), chapter(dossier, "Is another policy better")):
+        meanings = words.FIDELITY if text.startswith("Is a replay") else words.CLAIM
+        for meaning in meanings.values():
+            assert f"| {meaning} |" in text
+    for title in ("Policies at a glance", "Is a replay like", "Did the replays keep", "Configuration"):
+        for policy in FASTER:
+            assert policy in chapter(dossier, title)
+
+
+def test_reasons_limits_units_and_counts_stand_beside_each_verdict():
+    text = chapter(standard(), "Is a replay like")
+    assert (
+        "| mean wait | **FAIL** | 0.512 | 0.2 | ratio | 12,345 | mean_wait of easy_backfill is judged so |"
+        in text
+    )
+    assert "| observed schedule within capacity | **NOT_ASSESSED** | not measured | 0.2 | ratio | 3 |" in text
+
+
+def test_every_measure_of_both_windows_appears_with_its_unit():
+    text = chapter(standard(), "Every measure")
+    whole, steady = text.index("whole trace"), text.index("steady window")
+    assert steady < whole
+    for key in MEASURE_KEYS:
+        assert text.count(f"| {key} |") == 2
+    assert "| p95_wait_s | s | 6,606 | 6,384 | 3,192 | 1,596 |" in text[whole:]
+
+
+def test_the_glance_shows_the_steady_window():
+    found = evidence()
+    text = chapter(build_trace_dossier(found), "Policies at a glance")
+    assert "| easy_backfill | 1.64 | 20 min | 158 % | 0.973 | 0 % | **FAIL** | the baseline |" in text
+    assert found.measured("easy_backfill", v.Window.STEADY)["p95_bsld"] == pytest.approx(1.6403, abs=1e-4)
+
+
+def test_what_was_left_out_is_told_by_reason():
+    text = chapter(standard(), "What was left out")
+    assert "| not a number where one is needed | 2 | made.swf, line 100 |" in text
+    assert "| too few fields | 1 | made.swf, line 102 |" in text
+    assert "| needs more processors than the machine has | 1 | 1.67 % | all |" in text
+    assert "| fifo_strict | a fallback, the request being missing | 0 | 0 % |" in text
+    assert "| requested runtime of 0 | 1 | 1.67 % |" in text
+
+
+def test_fallbacks_are_counted():
+    found = evidence()
+    blind = found.schedules["easy_backfill"].with_columns(
+        estimate_source=pl.when(pl.col("left_out").is_null()).then(pl.lit("fallback"))
+    )
+    dossier = build_trace_dossier(replace(found, schedules={**found.schedules, "easy_backfill": blind}))
+    assert "59 replayed jobs had no requested runtime" in summary_of(dossier)
+    assert "| easy_backfill | a fallback, the request being missing | 59 | 100 % |" in dossier.markdown
+
+
+def test_nothing_left_out_is_said_in_words():
+    found = evidence(rejects=TRACE_REJECTS.empty(), report=report(rejects_count=0, lines_count=67))
+    assert "No line of the log was rejected." in build_trace_dossier(found).markdown
+
+
+def test_every_line_is_accounted_for():
+    text = chapter(standard(), "What was read")
+    for row in ("lines read | 70", "merged into jobs | 60", "rejected | 3", "blank | 1"):
+        assert row in text
+    assert "a" * 64 in text
+    assert "- first note" in text
+
+
+def test_what_is_not_modelled_is_listed():
+    text = chapter(standard(), "What is not modelled")
+    for word in ("Drains", "Reservations", "Dependencies", "Priorities", "Partitions", "Node boundaries"):
+        assert f"- **{word}" in text
+
+
+def test_lineage_is_told_row_by_row():
+    text = chapter(standard(), "Lineage")
+    assert (
+        "| 11 | trace_jobs | made | 2023-11-14 22:13:31 UTC | 60 | code11000000 | data11000000 | 0f7c2a10-run"
+        in text
+    )
+    assert "| 15 | replay/easy_backfill | trace_jobs | 11 | data11000000 |" in text
+    assert "| polars | 2.1.0 |" in text
+    assert "This document was made at 2024-01-02 03:04:05 UTC." in text
+
+
+def test_missing_lineage_is_said_aloud():
+    text = chapter(build_trace_dossier(evidence(lineage=())), "Lineage")
+    assert "> **No lineage was recorded" in text
+
+
+def test_the_figures_are_named_and_given():
+    dossier = standard()
+    assert set(re.findall(r"\(figures/([^)]+)\)", dossier.markdown)) == set(dossier.figures)
+    assert set(dossier.figures) == {"queue_length.svg", "waits.svg", "bounded_slowdowns.svg"}
+    assert dossier.html.count("<svg") == 3
+
+
+def test_both_formats_say_the_same():
+    found = evidence()
+    dossier = build_trace_dossier(found)
+    for block in compose(found).blocks:
+        if isinstance(block, Table):
+            assert f"<caption>{block.caption}" in dossier.html.replace("&#x27;", "'")
+            assert f"*{block.caption}*" in dossier.markdown
+    assert dossier.html.count("<tr>") == len(re.findall(r"^\|(?! ---)", dossier.markdown, re.MULTILINE))
+
+
+def test_a_log_without_starts_shows_the_replays_alone():
+    unseen = trace(
+        job(i, helpers.START_S + 600 * i, 1 + i % 4, 1800 + 60 * i, 7200) for i in range(helpers.JOBS)
+    )
+    dossier = build_trace_dossier(evidence(jobs=unseen))
+    assert "The log records no starts" in dossier.markdown
+    assert ">observed (the log)<" not in dossier.figures["waits.svg"]
+    assert "| observed (the log) | not known | not known |" in dossier.markdown
