@@ -27,6 +27,7 @@ from hpcopt_assets.dossier.summary import ranked
 
 POLICIES_ABREAST = 5
 # More columns than these (and the observed one) do not fit an A4 page.
+OVERALL = ClaimCriterion.OVERALL.value  # the same word as in fidelity
 JUDGED = (
     Column("verdict", Kind.VERDICT),
     Column("measured", Kind.NUMBER),
@@ -40,7 +41,7 @@ JUDGED = (
 def at_a_glance(evidence: TraceEvidence) -> list[Block]:
     """One row a policy, with the two verdicts about it."""
     candidates = {policy.id for policy in evidence.candidates}
-    rows = [("observed (the log)", *_headline(evidence, OBSERVED), "the record itself", "")]
+    rows = [(OBSERVED, *_headline(evidence, OBSERVED), "the record itself", "")]
     for policy in evidence.policies.policies:
         if policy.id in candidates:
             claim = str(evidence.outcome(policy.id) or Verdict.NOT_ASSESSED)
@@ -59,9 +60,10 @@ def at_a_glance(evidence: TraceEvidence) -> list[Block]:
         Column(f"better than {evidence.objective.claims.baseline}?", Kind.VERDICT),
     )
     caption = (
-        f"Steady window, from {instant(span['window_start_s'])} to {instant(span['window_end_s'])}: the "
-        f"start-up on an empty machine and the drain after the last release are left out. Starved: waited "
-        f"longer than {duration(evidence.objective.measures.starved_after_s)}."
+        f"Observed: the log itself. Steady window, from {instant(span['window_start_s'])} to "
+        f"{instant(span['window_end_s'])}: the start-up on an empty machine and the drain after the last "
+        "release are left out. Starved: waited longer than "
+        f"{duration(evidence.objective.measures.starved_after_s)}."
     )
     return [Heading(2, "Policies at a glance"), Table(caption, columns, tuple(rows))]
 
@@ -96,14 +98,14 @@ def claims(evidence: TraceEvidence) -> list[Block]:
     ]
     for policy in (*order, *bounds):
         rows = evidence.claims.filter(pl.col("policy") == policy).rows(named=True)
-        table = _judged(
+        judged = _judged(
             f"{policy} against {rules.baseline}, steady window.",
             [(words.CLAIM[ClaimCriterion(row["criterion"])], row) for row in rows],
         )
         said = (
             "a bound, no candidate" if policy in bounds else evidence.outcome(policy) or Verdict.NOT_ASSESSED
         )
-        blocks += [Heading(3, f"{policy}: {said}"), table]
+        blocks += [Heading(3, f"{policy}: {said}"), *judged]
     return blocks
 
 
@@ -122,11 +124,11 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
         overall = next(
             (row["verdict"] for row in rows if row["criterion"] == FidelityCriterion.OVERALL), None
         )
-        table = _judged(
+        judged = _judged(
             f"Replay of {policy} against the record." if policy != OBSERVED else "The record by itself.",
             [(words.FIDELITY[FidelityCriterion(row["criterion"])], row) for row in rows],
         )
-        blocks += [Heading(3, f"{policy}: {overall}" if overall else policy), table]
+        blocks += [Heading(3, f"{policy}: {overall}" if overall else policy), *judged]
     return blocks
 
 
@@ -186,7 +188,7 @@ def _measures(evidence: TraceEvidence, window: Window, policies: Sequence[str]) 
         name, write = column.name, count if column.dtype is DType.INT64 else _five_digits
         values = (write(measured[policy][name]) for policy in shown)
         rows.append((column.means, name, column.unit or "", *values))
-    named = (Column("measure"), Column("key", Kind.CODE), Column("unit"))
+    named = (Column("measure"), Column("key"), Column("unit"))
     columns = named + tuple(Column(policy, Kind.NUMBER) for policy in shown)
     return Table(f"All measures, {words.WINDOW[window]}.", columns, tuple(rows))
 
@@ -195,23 +197,22 @@ def _five_digits(value: float | None) -> str:
     return real(value, 5)
 
 
-def _judged(caption: str, rows: list[tuple[str, Row]]) -> Table:
-    def limit(row: Row) -> str:
-        return "none" if row["limit"] is None else real(row["limit"])
-
-    def measured(row: Row) -> str:
-        return "not measured" if row["measured"] is None else real(row["measured"])
-
+def _judged(caption: str, rows: list[tuple[str, Row]]) -> list[Block]:
+    """What all criteria amount to, as running text, for that reason is long; then the table of all."""
+    overall = [row for _, row in rows if row["criterion"] == OVERALL]
     cells = tuple(
         (
             name,
             Verdict(row["verdict"]).value,
-            measured(row),
-            limit(row),
+            "not measured" if row["measured"] is None else real(row["measured"]),
+            "none" if row["limit"] is None else real(row["limit"]),
             row["unit"],
             count(row["evidence_count"]),
-            row["reason"],
+            "as said above" if row["criterion"] == OVERALL else row["reason"],
         )
         for name, row in rows
     )
-    return Table(caption, (Column("criterion"), *JUDGED), cells)
+    return [
+        *(Paragraph(row["reason"]) for row in overall),
+        Table(caption, (Column("criterion"), *JUDGED), cells),
+    ]

@@ -30,12 +30,11 @@ caption { caption-side: top; text-align: left; color: var(--soft); padding-botto
 th, td { padding: .28rem .55rem; text-align: left; vertical-align: top; }
 td { border-bottom: 1px solid var(--rule); }
 th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
-td { overflow-wrap: break-word; }
-td.code { overflow-wrap: anywhere; }
+td { overflow-wrap: anywhere; min-width: 5.5rem; }
+td:first-child { min-width: 8rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
-td.number { white-space: nowrap; }
+td.number, td.verdict { white-space: nowrap; min-width: 0; }
 .code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; }
-td.verdict { white-space: nowrap; }
 .word { font-weight: 700; border: 1.5px solid; border-radius: 3px; padding: 0 .35em; font-size: .92em; }
 .good { color: #00563f; }
 .bad { color: #fff; background: #a03f00; border-color: #a03f00; }
@@ -47,8 +46,8 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
 @media print {
   html { font-size: 9.5pt; }
   body { margin: 0; padding: 0; max-width: none; }
-  h2, h3, caption { break-after: avoid; }
-  figure, tr, li, .caveat { break-inside: avoid; }
+  h2, h3, caption, p:has(+ .scroll), h3 + p { break-after: avoid; }
+  figure, .scroll, tr, li, .caveat { break-inside: avoid; }
   thead { display: table-header-group; }
   .scroll { overflow: visible; }
   table { font-size: 7.8pt; }
@@ -109,7 +108,7 @@ def _item(item: Item) -> str:
 
 def _table(table: Table) -> str:
     head = "".join(
-        f'<th scope="col" class="{column.kind}">{_text(column.name)}</th>' for column in table.columns
+        f'<th scope="col" class="{column.kind}">{_breakable(column.name)}</th>' for column in table.columns
     )
     rows = "\n".join(
         "<tr>"
@@ -128,7 +127,12 @@ def _table(table: Table) -> str:
 
 def _cell(text: str, kind: Kind) -> str:
     look = LOOKS.get(text) if kind is Kind.VERDICT else None
-    return f'<span class="word {look}">{_text(text)}</span>' if look else _text(text)
+    return f'<span class="word {look}">{_text(text)}</span>' if look else _breakable(text)
+
+
+def _breakable(text: str) -> str:
+    """Names of policies and measures may break after an underscore, and are copied without a trace of it."""
+    return _text(text).replace("_", "_<wbr>")
 
 
 def _inline(svg: str) -> str:

@@ -30,6 +30,8 @@ DEMANDS = (
     ClaimCriterion.UTILISATION,
 )
 # What the candidate itself must do; every other criterion is about the evidence.
+ABOUT_ALL = (FidelityCriterion.OVERALL, FidelityCriterion.OBSERVED_WITHIN_CAPACITY)
+# Not ways in which a replay can differ: the sum of them, and a fact about the record alone.
 
 
 def summary(evidence: TraceEvidence) -> list[Block]:
@@ -71,18 +73,22 @@ def _trace(evidence: TraceEvidence) -> Item:
 
 
 def _likeness(evidence: TraceEvidence) -> Item:
-    said = []
+    policies_by_finding: dict[str, list[str]] = {}
     for policy in evidence.policies.fidelity_baselines:
-        verdict = evidence.likeness(policy)
-        rows = evidence.fidelity.filter(
-            (pl.col("policy") == policy)
-            & (pl.col("verdict") == verdict.value)
-            & (pl.col("criterion") != FidelityCriterion.OVERALL.value)
-        )
-        names = "; ".join(words.FIDELITY[FidelityCriterion(word)] for word in rows["criterion"])
-        reasons = f": {names}" if verdict is not Verdict.PASS and names else ""
-        said.append(f"The replay of {policy} {words.RESEMBLES[verdict]} ({verdict.value}{reasons}).")
+        policies_by_finding.setdefault(_finding(evidence, policy), []).append(policy)
+    said = [
+        finding.format(policies=" and of ".join(policies))
+        for finding, policies in policies_by_finding.items()
+    ]
     return Item("Is the replay like the record?", " ".join(said))
+
+
+def _finding(evidence: TraceEvidence, policy: str) -> str:
+    verdict = evidence.likeness(policy)
+    alike = evidence.fidelity.filter((pl.col("policy") == policy) & (pl.col("verdict") == verdict.value))
+    names = [words.FIDELITY[FidelityCriterion(word)] for word in alike["criterion"] if word not in ABOUT_ALL]
+    where = f", by {', '.join(names)}" if names and verdict is not Verdict.PASS else ""
+    return f"{verdict}: the replay of {{policies}} {words.RESEMBLES[verdict]}{where}."
 
 
 def _best(evidence: TraceEvidence) -> list[Item]:
@@ -93,29 +99,40 @@ def _best(evidence: TraceEvidence) -> list[Item]:
     best = order[0]
     outcome = evidence.outcome(best)
     new, old = (evidence.measured(policy, Window.STEADY) for policy in (best, baseline))
-    parts = [
-        f"{outcome or Verdict.NOT_ASSESSED}: {best} {words.OUTCOME[outcome]} ({baseline}).",
-        f"95th percentile of bounded slowdown {real(new['p95_bsld'])} against {real(old['p95_bsld'])}, "
-        f"mean wait {duration(new['mean_wait_s'])} against {duration(old['mean_wait_s'])}, utilisation "
-        f"{share(new['utilisation_ratio'])} against {share(old['utilisation_ratio'])} (steady window).",
+    rows = [row for row in evidence.claims.rows(named=True) if row["policy"] == best]
+    lacking = [
+        f"{words.CLAIM[ClaimCriterion(row['criterion'])]} ({row['reason']})"
+        for row in _open(rows)
+        if row["criterion"] in DEMANDS
     ]
-    if outcome not in (Outcome.ACCEPTED, Outcome.CONDITIONAL):
-        parts.insert(0, f"None ({plural(len(order), 'candidate')}). The nearest is")
-    rows = evidence.claims.filter(pl.col("policy") == best).rows(named=True)
-    demands = [row for row in rows if row["criterion"] in DEMANDS]
-    conditions = [row for row in rows if row["criterion"] not in (*DEMANDS, ClaimCriterion.OVERALL)]
-    parts += [f"It lacks: {_points(demands)}."] if _points(demands) else []
-    caveats = Item("Caveats first.", f"{_points(conditions)}.") if _points(conditions) else None
-    return [*([caveats] if caveats else []), Item("Best candidate.", " ".join(parts))]
-
-
-def _points(rows: list[Row]) -> str:
-    """Criteria that did not pass, failures first, with their reasons."""
-    rest = [row for row in rows if row["verdict"] != Verdict.PASS.value]
-    rest.sort(key=lambda row: row["verdict"] != Verdict.FAIL.value)
-    return "; ".join(
-        f"{words.CLAIM[ClaimCriterion(row['criterion'])]} {row['verdict']}: {row['reason']}" for row in rest
+    is_gain = outcome in (Outcome.ACCEPTED, Outcome.CONDITIONAL)
+    opening = "" if is_gain else f"None. Nearest of {plural(len(order), 'candidate')}: "
+    text = (
+        f"{opening}{best}, {outcome or Verdict.NOT_ASSESSED}: "
+        f"{words.OUTCOME[outcome].format(baseline=baseline)}. 95th percentile of bounded slowdown "
+        f"{real(new['p95_bsld'])} (baseline {real(old['p95_bsld'])}), mean wait "
+        f"{duration(new['mean_wait_s'])} ({duration(old['mean_wait_s'])}), utilisation "
+        f"{share(new['utilisation_ratio'])} ({share(old['utilisation_ratio'])}), over the steady window."
     )
+    if lacking:
+        text += f" It lacks: {'; '.join(lacking)}."
+    caveats = [row["reason"] for row in _open(rows) if row["criterion"] not in DEMANDS]
+    first = [Item("Caveats first.", _sentence("; ".join(caveats)))] if caveats else []
+    return [*first, Item("Best candidate.", text)]
+
+
+def _open(rows: list[Row]) -> list[Row]:
+    """Criteria that did not pass, failures first; without the row that combines them."""
+    rest = [
+        row
+        for row in rows
+        if row["verdict"] != Verdict.PASS.value and row["criterion"] != ClaimCriterion.OVERALL.value
+    ]
+    return sorted(rest, key=lambda row: row["verdict"] != Verdict.FAIL.value)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _bounds(evidence: TraceEvidence) -> list[Item]:
@@ -139,7 +156,7 @@ def _left_out(evidence: TraceEvidence) -> Item:
     fallbacks = schedule.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value).height
     return Item(
         "Left out.",
-        f"{plural(evidence.facts['rejects_count'], 'line')} of the log became no job; "
+        f"{plural(evidence.facts['rejects_count'], 'line')} of the log rejected; "
         f"{plural(left_out, 'job')} took no part in the replays; "
         f"{plural(fallbacks, 'replayed job')} had no requested runtime and got a stand-in; "
         f"{plural(observed['left_out_count'], 'job')} could not be measured as observed. What is not "

@@ -24,9 +24,9 @@ FIDELITY: dict[FidelityCriterion, str] = {
     FidelityCriterion.P95_WAIT: "95th percentile of wait",
     FidelityCriterion.THROUGHPUT: "throughput",
     FidelityCriterion.MAKESPAN: "makespan",
-    FidelityCriterion.WAIT_KL: "distribution of waits (Kullback-Leibler)",
-    FidelityCriterion.BSLD_KS: "distribution of bounded slowdown (Kolmogorov-Smirnov)",
-    FidelityCriterion.QUEUE_CORRELATION: "queue length over time (correlation)",
+    FidelityCriterion.WAIT_KL: "distribution of waits",
+    FidelityCriterion.BSLD_KS: "distribution of bounded slowdown",
+    FidelityCriterion.QUEUE_CORRELATION: "queue length over time",
     FidelityCriterion.OBSERVED_WITHIN_CAPACITY: "observed schedule within capacity",
     FidelityCriterion.OVERALL: "overall",
 }
@@ -98,10 +98,10 @@ RESEMBLES: dict[Verdict, str] = {
     Verdict.NOT_ASSESSED: "could not be compared with the record",
 }
 OUTCOME: dict[Outcome | None, str] = {
-    Outcome.ACCEPTED: "is better than the baseline, and keeps every constraint",
-    Outcome.CONDITIONAL: "gains over the baseline in this replay, but not all that this rests on was shown",
-    Outcome.BLOCKED: "is no better than the baseline, or breaks a constraint",
-    None: "could not be judged",
+    Outcome.ACCEPTED: "better than {baseline}, under every constraint",
+    Outcome.CONDITIONAL: "better than {baseline} in this replay, but not all that this rests on was shown",
+    Outcome.BLOCKED: "no better than {baseline}, or at the cost of a constraint",
+    None: "the evidence does not suffice to compare it with {baseline}",
 }
 NOT_MODELLED: tuple[tuple[str, str], ...] = (
     ("Drains and failures", "the machine has all its processors all the time"),

@@ -62,7 +62,7 @@ def buckets(series: Steps, start_s: int, end_s: int, count: int) -> Buckets:
     """`count` buckets over [start_s, end_s), fewer where that would make them shorter than a second."""
     edges = np.unique(np.linspace(start_s, max(end_s, start_s + 1), count + 1).astype(np.int64))
     inside = series.at_s[(series.at_s > edges[0]) & (series.at_s < edges[-1])]
-    at = np.union1d(inside, edges)
+    at = np.sort(np.concatenate([inside, edges]))  # an instant that stands twice lasts no time between
     values = series.sample(at[:-1])
     first = np.searchsorted(at[:-1], edges[:-1])
     held = np.add.reduceat(values * np.diff(at).astype(np.float64), first)
@@ -72,7 +72,7 @@ def buckets(series: Steps, start_s: int, end_s: int, count: int) -> Buckets:
 def step_lines(
     panels: Sequence[StepPanel], *, file_name: str, title: str, y_label: str, recorded_label: str
 ) -> Drawing:
-    """One panel a replayed series, all over the same time axis (dates, UTC) and the same y axis.
+    """One panel a replayed series, all over the same time axis (dates, UTC), each on its own scale.
 
     Each stretch of time is drawn as its mean (strong) and its maximum (pale). `panels` must not be empty.
     """
@@ -85,7 +85,9 @@ def step_lines(
         return buckets(steps, start_s, end_s, BUCKETS_MAX)
 
     def paint(figure: Any) -> None:
-        axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        from matplotlib.ticker import MaxNLocator
+
+        axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
         for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
             if panel.recorded is not None:
                 _series(ax, cut(panel.recorded), OBSERVED, recorded_label, has_area=True)
@@ -93,18 +95,21 @@ def step_lines(
             ax.set_ylabel(y_label)
             ax.legend(loc="lower left", bbox_to_anchor=(0, 0.98), ncols=2, borderaxespad=0)
             ax.margins(x=0.01)
-        axes[0].set_ylim(bottom=0)
+            ax.set_ylim(bottom=0)
+            ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+            ax.yaxis.set_major_formatter("{x:,.0f}")
         _dates(axes[-1])
 
     svg = draw(file_name, 0.45 + PANEL_INCHES * len(panels), title, paint)
     drawn = cut(panels[0].replayed)
     width = _words((int(drawn.edges_s[-1]) - int(drawn.edges_s[0])) / drawn.mean.size)
+    scales = "; each panel has its own scale" if len(panels) > 1 else ""
     return Drawing(
         file_name,
         svg,
         title,
         f"Grey area ({recorded_label}) and strong line (replayed): mean over each {width}; thin lines: the "
-        f"maximum reached within it. All {drawn.mean.size} such stretches are drawn.",
+        f"maximum reached within it. All {drawn.mean.size} such stretches are drawn{scales}.",
     )
 
 

@@ -42,23 +42,24 @@ def test_a_synthetic_trace_says_so_before_anything_else():
 
 def test_caveats_come_before_the_gain():
     summary = summary_of(build_trace_dossier(evidence(claims=claims(outcome="CONDITIONAL"))))
-    caveat = summary.index("robustness NOT_ASSESSED: robustness reason of fifo_strict")
-    assert summary.index("likeness of the baseline's replay to the record FAIL") < caveat
-    assert caveat < summary.index("CONDITIONAL: fifo_strict gains over the baseline in this replay")
-    assert "95th percentile of bounded slowdown" in summary
-    assert "mean wait 40 min against 20 min" in summary
+    caveats = "**Caveats first.** Baseline_fidelity reason of fifo_strict; robustness reason of fifo_strict."
+    gain = (
+        "**Best candidate.** fifo_strict, CONDITIONAL: better than easy_backfill in this replay, but not all"
+    )
+    assert summary.index(caveats) < summary.index(gain)
+    assert "95th percentile of bounded slowdown 2.28 (baseline 1.64), mean wait 40 min (20 min)" in summary
 
 
 def test_without_a_gain_the_summary_says_none():
     blocked = claims(outcome="BLOCKED", primary_gain="FAIL", overall="FAIL")
     summary = summary_of(build_trace_dossier(evidence(claims=blocked)))
-    assert "**Best candidate.** None (1 candidate)" in summary
-    assert "It lacks: gain in the primary measure FAIL: primary_gain reason of fifo_strict" in summary
+    assert "**Best candidate.** None. Nearest of 1 candidate: fifo_strict, BLOCKED: no better" in summary
+    assert "It lacks: gain in the primary measure (primary_gain reason of fifo_strict)." in summary
 
 
 def test_an_unjudged_claim_is_no_outcome():
     dossier = build_trace_dossier(evidence(claims=claims(outcome=None, primary_gain="NOT_ASSESSED")))
-    assert "NOT_ASSESSED: fifo_strict could not be judged" in summary_of(dossier)
+    assert "fifo_strict, NOT_ASSESSED: the evidence does not suffice" in summary_of(dossier)
     assert "### fifo_strict: NOT_ASSESSED" in dossier.markdown
 
 
@@ -85,7 +86,7 @@ def test_all_candidates_stand_best_first():
         [claims(), claims("other", "CONDITIONAL").filter(pl.col("policy") == "other")],
     )
     dossier = build_trace_dossier(evidence(policies=more, schedules=schedules, claims=both, **frames))
-    assert "CONDITIONAL: other gains" in summary_of(dossier)
+    assert "other, CONDITIONAL: better than easy_backfill" in summary_of(dossier)
     headings = re.findall(r"^### (.*)$", chapter(dossier, "Is another policy better"), re.MULTILINE)
     assert headings == [
         "other: CONDITIONAL",
@@ -96,8 +97,12 @@ def test_all_candidates_stand_best_first():
 
 @pytest.mark.parametrize("verdict", v.Verdict)
 def test_likeness_is_told_with_its_verdict(verdict):
-    dossier = build_trace_dossier(evidence(fidelity=fidelity(easy_backfill=verdict)))
-    assert f"The replay of easy_backfill {words.RESEMBLES[verdict]} ({verdict}" in summary_of(dossier)
+    dossier = build_trace_dossier(evidence(fidelity=fidelity(easy_backfill=verdict, fifo_strict="PASS")))
+    told = f"{verdict}: the replay of {{}}easy_backfill {words.RESEMBLES[verdict]}"
+    found = told.format("fifo_strict and of " if verdict == "PASS" else "") + (
+        "." if verdict == "PASS" else ", by mean wait."
+    )
+    assert found in summary_of(dossier)
     assert f"### easy_backfill: {verdict}\n" in dossier.markdown
 
 
@@ -235,4 +240,4 @@ def test_a_log_without_starts_shows_the_replays_alone():
     dossier = build_trace_dossier(evidence(jobs=unseen))
     assert "The log records no starts" in dossier.markdown
     assert ">observed (the log)<" not in dossier.figures["waits.svg"]
-    assert "| observed (the log) | not known | not known |" in dossier.markdown
+    assert "| observed | not known | not known |" in dossier.markdown
