@@ -1,0 +1,147 @@
+"""A raw file as blocks of whole lines, whatever it is packed in.
+
+In:  a path.   Out: `blocks`, `texts`, `sha256_of`, `format_of`; a file that is no text log raises TraceError.
+Not here: what a line means (swf.py).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from hpcopt_assets.contracts.errors import TraceError
+
+BLOCK_BYTES = 4 * 2**20
+# A few blocks stay in memory at once; larger ones gain nothing (the arrays leave the processor's cache).
+LINE_BYTES_MAX = 2**20
+# No log has lines this long; without a bound, a packed file of one line could fill the memory.
+HEAD_BYTES = 8192
+TEXT_CHARS = 200
+BOM = b"\xef\xbb\xbf"
+GZIP_MAGIC = b"\x1f\x8b"
+OTHER_MAGIC = {
+    b"PAR1": "a parquet file",
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+    GZIP_MAGIC: "a gzip file inside a gzip file",
+}
+
+
+def _refuse(path: Path, found: str, next_step: str, needed: str = "a text log is needed") -> TraceError:
+    return TraceError(found=found, needed=needed, where=str(path), next_step=next_step)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
+    """The file as it stands on disk; whatever goes wrong while it is read becomes a `TraceError`."""
+    if path.is_dir():
+        raise _refuse(path, "this is a folder", "Name one file, such as trace.swf.gz.")
+    if path.exists() and not path.is_file():
+        raise _refuse(path, "this is no regular file", "Name one file, such as trace.swf.gz.")
+    try:
+        with path.open("rb") as raw:
+            yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _refuse(
+            path,
+            f"the gzip data are damaged or cut ({error})",
+            "Fetch or pack the file again; `gzip -t` tests it.",
+            needed="a complete gzip file is needed",
+        ) from error
+    except OSError as error:
+        raise _refuse(
+            path, f"the file cannot be read ({error.strerror})", "Check its path and permissions."
+        ) from error
+
+
+def _unpacked(raw: BinaryIO) -> BinaryIO:
+    is_packed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    raw.seek(0)
+    return cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if is_packed else raw
+
+
+def _check_head(path: Path, head: bytes) -> None:
+    if not head:
+        raise _refuse(path, "the file is empty", "Copy it again, or remove it.")
+    for magic, kind in OTHER_MAGIC.items():
+        if head.startswith(magic):
+            raise _refuse(path, f"this is {kind}", "Unpack it, or pack it with gzip.")
+    if b"\0" in head[:HEAD_BYTES]:
+        raise _refuse(
+            path,
+            "the file holds NUL bytes, so it is binary or UTF-16",
+            "Save it as plain text (UTF-8), packed with gzip or not.",
+        )
+
+
+def blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The file's text in blocks of whole lines, each ending in a newline (added to the last where missing).
+
+    A byte order mark is dropped. Raises `TraceError` for a folder, an unreadable, empty or binary file,
+    damaged gzip data, or a line of more than `LINE_BYTES_MAX` bytes.
+    """
+    with _opened(path) as raw:
+        handle = _unpacked(raw)
+        rest = handle.read(block_bytes)
+        _check_head(path, rest)
+        rest = rest.removeprefix(BOM)
+        while True:
+            more = handle.read(block_bytes)
+            cut = rest.rfind(b"\n") + 1 if more else len(rest)
+            if cut:
+                block = rest[:cut]
+                yield block if block.endswith(b"\n") else block + b"\n"
+            if not more:
+                return
+            if len(rest) - cut > LINE_BYTES_MAX:
+                raise _refuse(
+                    path,
+                    f"a line is longer than {LINE_BYTES_MAX} bytes",
+                    "Check that this is a scheduler log with one record a line.",
+                )
+            rest = rest[cut:] + more
+
+
+def texts(path: Path, lines: Iterable[int]) -> dict[int, str]:
+    """The first `TEXT_CHARS` characters of the given lines (from 1), read from the file again."""
+    wanted = np.unique(np.fromiter(lines, dtype=np.int64))
+    found: dict[int, str] = {}
+    if wanted.size == 0:
+        return found
+    before = 0
+    for block in blocks(path):
+        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+        here = wanted[
+            np.searchsorted(wanted, before, "right") : np.searchsorted(wanted, before + ends.size, "right")
+        ]
+        for number in here.tolist():
+            k = number - before - 1
+            start = int(ends[k - 1]) + 1 if k else 0
+            line = block[start : int(ends[k])][: 4 * TEXT_CHARS]
+            found[number] = line.rstrip(b"\r").decode("utf-8", "replace")[:TEXT_CHARS]
+        before += ends.size
+    return found
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of the file's bytes as they stand on disk, in hex."""
+    with _opened(path) as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+def format_of(path: Path) -> str:
+    """`swf`, or `swf.gz` where the content is packed (the name does not matter)."""
+    with _opened(path) as raw:
+        handle = _unpacked(raw)
+        _check_head(path, handle.read(HEAD_BYTES))
+        return "swf" if handle is raw else "swf.gz"

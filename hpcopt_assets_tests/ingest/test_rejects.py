@@ -1,0 +1,115 @@
+"""Lines that become no job: one row each, with a code and what was found and needed."""
+
+from pathlib import Path
+
+import pytest
+
+from hpcopt_assets.contracts.errors import ConservationError
+from hpcopt_assets.contracts.vocabulary import QualityFlag, RejectCode
+from hpcopt_assets.ingest import swf
+from hpcopt_assets.ingest.swf_lines import Lines, read_lines
+from hpcopt_assets_tests.ingest.helpers import flags, line, read_text, rejected
+
+GOOD = line(job=77, submit=0, wait=0, run=10, requested=4)
+BAD: list[tuple[str | bytes, RejectCode, str]] = [
+    ("1 2 3", RejectCode.TOO_FEW_FIELDS, "3 fields, 18 needed"),
+    (" ".join(["1"] * 17), RejectCode.TOO_FEW_FIELDS, "17 fields, 18 needed"),
+    (line(run="ten"), RejectCode.NOT_A_NUMBER, "field 4 (run) is 'ten', a number needed"),
+    (line(run="1-2"), RejectCode.NOT_A_NUMBER, "field 4 (run) is '1-2', a number needed"),
+    (line(run="0x10"), RejectCode.NOT_A_NUMBER, "field 4 (run) is '0x10', a number needed"),
+    (line(run="1_000"), RejectCode.NOT_A_NUMBER, "field 4 (run) is '1_000', a number needed"),
+    (line(run="nan"), RejectCode.OUT_OF_RANGE, "run time nan"),
+    (line(run="inf"), RejectCode.OUT_OF_RANGE, "run time inf"),
+    (line(wait="-inf"), RejectCode.OUT_OF_RANGE, "wait time -inf"),
+    (line(run="1e400"), RejectCode.OUT_OF_RANGE, "run time inf"),
+    (line(run="9" * 400), RejectCode.OUT_OF_RANGE, "run time inf"),
+    (line(run=2**38 + 1), RejectCode.OUT_OF_RANGE, "run time 274877906945"),
+    (line(requested=2**24 + 1), RejectCode.OUT_OF_RANGE, "requested processors 16777217"),
+    (line(requested="4.5"), RejectCode.OUT_OF_RANGE, "requested processors 4.5, a whole number"),
+    (line(requested=2**20, requested_memory=2**50), RejectCode.OUT_OF_RANGE, "memory of 1.2089"),
+    (line(allocated=2, used_memory=2**52), RejectCode.OUT_OF_RANGE, "memory of 9.2233"),
+    (line(job=2**60), RejectCode.OUT_OF_RANGE, "job number 1.15292150460685e+18"),
+    (line(job=-1), RejectCode.NO_JOB_ID, "job number -1 (unknown)"),
+    (line(job=-4), RejectCode.NEGATIVE_VALUE, "job number -4"),
+    (line(submit=-1), RejectCode.NO_SUBMIT_TIME, "submit time -1 (unknown)"),
+    (line(submit="-1.0"), RejectCode.NO_SUBMIT_TIME, "submit time -1 (unknown)"),
+    (line(submit=-2), RejectCode.NEGATIVE_VALUE, "submit time -2"),
+    (line(wait=-12), RejectCode.NEGATIVE_WAIT, "wait time -12"),
+    (line(wait="-0.4"), RejectCode.NEGATIVE_WAIT, "wait time -0.4"),
+    (line(run=-30), RejectCode.NEGATIVE_RUNTIME, "run time -30"),
+    (line(think_time=-5), RejectCode.NEGATIVE_VALUE, "think time -5"),
+    (line(user=-7), RejectCode.NEGATIVE_VALUE, "user number -7"),
+    (line(job=77), RejectCode.DUPLICATE_JOB_ID, "job 77, which line 1 tells"),
+    (line(run="\xff").encode("latin-1"), RejectCode.UNDECODABLE, "byte 0xff at 8, UTF-8 needed"),
+    (line().encode() + b" \xff", RejectCode.UNDECODABLE, "UTF-8 needed"),
+]
+
+
+@pytest.mark.parametrize(("bad", "code", "reason"), BAD, ids=lambda value: str(value)[:30])
+def test_a_bad_line_is_a_reject_with_its_code_and_reason(bad, code, reason, tmp_path: Path):
+    raw = bad if isinstance(bad, bytes) else bad.encode()
+    found = read_text(GOOD.encode() + b"\n" + raw + b"\n" + line(job=78).encode(), tmp_path)
+    assert found.jobs["job_id"].to_list() == ["77", "78"]
+    (row,) = found.rejects.iter_rows(named=True)
+    assert (row["source_line"], row["code"]) == (2, code)
+    assert row["reason"].startswith(reason) or row["reason"].endswith(reason)
+    assert row["text"] == raw.decode("utf-8", "replace")[:200]
+
+
+def test_every_reject_code_is_reached():
+    assert {code for _, code, _ in BAD} == set(RejectCode)
+
+
+def test_a_line_is_refused_for_its_first_bad_field_alone(tmp_path: Path):
+    found = read_text("\n".join([GOOD, line(submit=-1, wait=-5, run=-9)]), tmp_path)
+    assert rejected(found) == {2: RejectCode.NO_SUBMIT_TIME}
+
+
+def test_the_text_of_a_reject_is_cut_and_keeps_its_spacing(tmp_path: Path):
+    bad = "  1\t2 é" + "x" * 300
+    found = read_text(GOOD + "\n" + bad + "\r\n", tmp_path)
+    assert found.rejects["text"].item() == bad[:200]
+
+
+def test_of_two_lines_with_one_id_the_first_is_kept(tmp_path: Path):
+    lines = [line(job=1, submit=50, run=1), line(job=1, submit=10, run=2), line(job="1.0", submit=10, run=3)]
+    found = read_text("\n".join(lines), tmp_path)
+    assert found.jobs["runtime_s"].to_list() == [1]
+    assert rejected(found) == {2: RejectCode.DUPLICATE_JOB_ID, 3: RejectCode.DUPLICATE_JOB_ID}
+
+
+def test_a_summary_line_wins_over_the_parts_of_a_job_that_was_swapped_out(tmp_path: Path):
+    parts = [line(job=1, run=10, status=2), line(job=1, submit=-1, wait=5, run=20, status=3)]
+    summary = line(job=1, run=30, status=1)
+    for lines in ([summary, *parts], [*parts, summary]):
+        found = read_text("\n".join(lines), tmp_path)
+        assert found.jobs.select("runtime_s", "state").rows() == [(30, "COMPLETED")]
+        part = lines.index(parts[0]) + 1
+        assert rejected(found) == {
+            part: RejectCode.DUPLICATE_JOB_ID,
+            part + 1: RejectCode.NO_SUBMIT_TIME,
+        }
+        assert found.rejects["reason"][0].startswith("part of job 1, which line ")
+
+
+def test_parts_without_a_summary_leave_one_job_of_unknown_state(tmp_path: Path):
+    found = read_text(
+        line(job=1, run=10, status=2) + "\n" + line(job=1, submit=-1, run=20, status=4), tmp_path
+    )
+    assert found.jobs.select("runtime_s", "state").rows() == [(10, "UNKNOWN")]
+    assert flags(found) == {"1": [QualityFlag.UNKNOWN_STATUS]}
+
+
+@pytest.mark.parametrize("lost", ["fields", "refused", "comments", "blank_count"])
+def test_a_line_that_goes_missing_is_an_error(lost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text = "\n".join(["; Note: n", "; plain", "", "", GOOD, line(job=78), "1 2 3", "4 5"]) + "\n"
+
+    def forgetful(block: bytes, first_line: int) -> Lines:
+        lines = read_lines(block, first_line)
+        parts = {name: getattr(lines, name) for name in lines.__dataclass_fields__}
+        return Lines(**parts | {lost: parts[lost] - 1 if lost == "blank_count" else parts[lost][1:]})
+
+    read_text(text, tmp_path)
+    monkeypatch.setattr(swf, "read_lines", forgetful)
+    with pytest.raises(ConservationError, match="8 lines read, 7 accounted for"):
+        read_text(text, tmp_path)
