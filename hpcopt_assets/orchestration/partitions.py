@@ -1,7 +1,7 @@
 """The one partition dimension: a trace.
 
 In:  nothing.   Out: `traces`.
-Not here: how files in data/raw become keys (ingest/naming.py) and when (sensors.py).
+Not here: how files in data/raw become keys (sources.py) and when (sensors.py).
 """
 
 import dagster as dg

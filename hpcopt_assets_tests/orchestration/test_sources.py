@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.config import SAFE_ID
 from hpcopt_assets.contracts.errors import TraceError
-from hpcopt_assets.ingest.naming import find_sources, source_of, trace_id_of
+from hpcopt_assets.orchestration.sources import find_sources, source_of, trace_id_of
 
 
 @pytest.mark.parametrize(
