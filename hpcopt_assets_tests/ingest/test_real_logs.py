@@ -17,7 +17,7 @@ from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJE
 from hpcopt_assets.ingest.reader import Ingested, ingest
 
 DATA = os.environ.get("HPCOPT_TEST_DATA")
-pytestmark = pytest.mark.skipif(DATA is None, reason="HPCOPT_TEST_DATA is not set: no real logs to read")
+pytestmark = pytest.mark.skipif(not DATA, reason="HPCOPT_TEST_DATA is not set: no real logs to read")
 
 
 def read(name: str, capacity_procs: int | None = None) -> Ingested:
