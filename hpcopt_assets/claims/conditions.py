@@ -6,16 +6,15 @@ Not here: what the candidate must do (criteria.py).
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.config import ClaimsConfig, Policy, SaturationRule
 from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict
-from hpcopt_assets.measures.load import late_backlog_hours
+from hpcopt_assets.measures.load import late_backlog
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
 
-HOURS = "hours of the whole machine"
+RATIO = "ratio"
 
 
 def judge_saturation(
@@ -26,32 +25,27 @@ def judge_saturation(
 ) -> Judgement:
     """FAIL where the backlog of either keeps growing: its waits then measure the length of the trace.
 
-    `measured` is the larger steady growth (see `steady_growth_hours`); 0 where neither grows throughout.
+    `measured` is the larger of the two growths (`LateBacklog.growth_ratio`).
     """
     late = {
-        name: late_backlog_hours(schedule, capacity_procs, rule.parts)
+        name: late_backlog(schedule, capacity_procs, rule.parts)
         for name, schedule in (("baseline", baseline), ("candidate", candidate))
     }
-    known = {name: hours for name, hours in late.items() if hours is not None}
+    known = {name: backlog for name, backlog in late.items() if backlog is not None}
     if len(known) < len(late):
         reason = "the last third of the submissions is too short to cut"
-        return Judgement(Verdict.NOT_ASSESSED, None, rule.min_growth_hours, HOURS, len(baseline), reason)
-    growth = {name: steady_growth_hours(hours) for name, hours in known.items()}
-    saturated = [name for name, hours in growth.items() if hours >= rule.min_growth_hours]
+        return Judgement(Verdict.NOT_ASSESSED, None, rule.min_growth_ratio, RATIO, len(baseline), reason)
+    growth = {name: backlog.growth_ratio for name, backlog in known.items()}
+    saturated = [name for name, ratio in growth.items() if ratio >= rule.min_growth_ratio]
     return Judgement(
         Verdict.FAIL if saturated else Verdict.PASS,
         max(growth.values()),
-        rule.min_growth_hours,
-        HOURS,
+        rule.min_growth_ratio,
+        RATIO,
         len(baseline),
         f"{' and '.join(saturated) or 'neither policy'} saturated; mean backlog of the last third's parts: "
-        + ", ".join(f"{name} {_series(hours)}" for name, hours in known.items()),
+        + ", ".join(f"{name} {_series(backlog.hours)}" for name, backlog in known.items()),
     )
-
-
-def steady_growth_hours(backlog: FloatArray) -> float:
-    """Last minus first part if every part exceeds the one before, else 0."""
-    return float(backlog[-1] - backlog[0]) if (np.diff(backlog) > 0).all() else 0.0
 
 
 def judge_baseline_fidelity(fidelity: pl.DataFrame, baseline: str) -> Judgement:
@@ -87,7 +81,7 @@ def judge_fallback(
         Verdict.NOT_ASSESSED if is_blind else Verdict.PASS,
         measured if replayed else None,
         config.max_fallback_ratio,
-        "ratio",
+        RATIO,
         replayed,
         f"{100 * measured:.1f} % of the replayed jobs had no requested runtime, so that one was made up"
         + ("" if has_backfill else "; neither policy uses it"),
@@ -102,8 +96,8 @@ def _fallback_ratio(frame: pl.DataFrame) -> float:
 
 def judge_robustness() -> Judgement:
     """NOT_ASSESSED: no interval has been computed."""
-    return Judgement(Verdict.NOT_ASSESSED, None, None, "ratio", 0, "not yet tested for robustness")
+    return Judgement(Verdict.NOT_ASSESSED, None, None, RATIO, 0, "not yet tested for robustness")
 
 
 def _series(hours: FloatArray) -> str:
-    return " / ".join(f"{value:,.1f}" for value in hours) + " h"
+    return " / ".join(f"{value:,.1f}" for value in hours) + " h of the machine"

@@ -110,8 +110,8 @@ class MeasuresConfig(Frozen):
 class SaturationRule(Frozen):
     """When a backlog counts as still growing over the last third of the submissions."""
 
-    min_growth_hours: PositiveFloat
-    # Growth of the backlog, in hours of the whole machine, from the first to the last part of that third.
+    min_growth_ratio: PositiveFloat
+    # By what share of the machine arriving work outruns what the policy serves: backlog gained per hour.
     parts: Annotated[int, Field(ge=3)]
 
 

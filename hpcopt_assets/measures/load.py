@@ -6,6 +6,7 @@ In:  a schedule, the capacity in processors, spans of time.   Out: ratios and ho
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,23 @@ from hpcopt_assets.measures.schedule import FloatArray, Schedule
 from hpcopt_assets.measures.window import Span, seconds_within, tail_span
 
 SECONDS_PER_HOUR = 3600
+
+
+class LateBacklog(NamedTuple):
+    """Mean backlog (hours of the whole machine) of consecutive parts of time, each `part_hours` long."""
+
+    hours: FloatArray
+    part_hours: float
+
+    @property
+    def growth_ratio(self) -> float:
+        """Growth per hour from the first to the last part: the share of the machine by which work outruns it.
+
+        0 where any part does not exceed the one before it: then the backlog does not keep growing.
+        """
+        if not (np.diff(self.hours) > 0).all():
+            return 0.0
+        return float((self.hours[-1] - self.hours[0]) / ((self.hours.size - 1) * self.part_hours))
 
 
 def utilisation(schedule: Schedule, capacity_procs: int, span: Span) -> float | None:
@@ -41,7 +59,7 @@ def backlog_hours(schedule: Schedule, capacity_procs: int, spans: list[Span]) ->
     )
 
 
-def late_backlog_hours(schedule: Schedule, capacity_procs: int, parts: int) -> FloatArray | None:
+def late_backlog(schedule: Schedule, capacity_procs: int, parts: int) -> LateBacklog | None:
     """Mean backlog of each of `parts` equal parts of the last third of the submissions.
 
     The third runs from the release of the job at two thirds of the jobs to the last release. None where it
@@ -53,4 +71,5 @@ def late_backlog_hours(schedule: Schedule, capacity_procs: int, parts: int) -> F
     if third.seconds < parts:
         return None
     edges = [third.start_s + third.seconds * part // parts for part in range(parts + 1)]
-    return backlog_hours(schedule, capacity_procs, [Span(*pair) for pair in pairwise(edges)])
+    hours = backlog_hours(schedule, capacity_procs, [Span(*pair) for pair in pairwise(edges)])
+    return LateBacklog(hours, third.seconds / (parts * SECONDS_PER_HOUR))
