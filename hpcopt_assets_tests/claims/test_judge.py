@@ -1,0 +1,275 @@
+"""Claims: each criterion blocks or limits by itself, and the reasons are kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hpcopt_assets.claims.criteria import judge_candidate
+from hpcopt_assets.claims.judge import judge_claims
+from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
+from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS
+from hpcopt_assets.contracts.vocabulary import ClaimCriterion, EstimateSource, Verdict, Window
+from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.measures.summary import measure
+from hpcopt_assets_tests.builders import job, trace
+from hpcopt_assets_tests.schedules import replay_of, shipped
+
+OBJECTIVE = shipped(ObjectiveConfig)
+POLICIES = shipped(PoliciesConfig)
+CANDIDATE, BASELINE, BOUND = "fifo_strict", "easy_backfill", "easy_clairvoyant"
+CAPACITY = 8
+HOUR = 3600
+JOBS = 120
+
+
+def jobs(users: int = 3) -> pl.DataFrame:
+    """One job of 1000 s and two processors every 500 s: half the machine."""
+    return trace(job(i, 500 * i, 2, 1000, user=f"u{i % users}") for i in range(JOBS))
+
+
+def fidelity(verdict: str) -> pl.DataFrame:
+    row = {
+        "trace_id": "made",
+        "policy": BASELINE,
+        "criterion": "overall",
+        "verdict": verdict,
+        "unit": "rules broken",
+        "evidence_count": JOBS,
+        "reason": "as this test needs it",
+    }
+    return pl.DataFrame([row], schema=FIDELITY_VERDICTS.polars_schema())
+
+
+def judged(
+    waits: Sequence[int | None],
+    baseline_waits: Sequence[int | None],
+    *,
+    trace_jobs: pl.DataFrame | None = None,
+    candidate: str = CANDIDATE,
+    source: EstimateSource = EstimateSource.REQUEST,
+    baseline_fidelity: str = "PASS",
+    is_synthetic: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Rows by criterion, of a candidate with these waits against a baseline with those."""
+    made = jobs() if trace_jobs is None else trace_jobs
+
+    def replayed(policy: str, by_job: Sequence[int | None]) -> pl.DataFrame:
+        starts = [
+            None if wait is None else release_s + wait
+            for release_s, wait in zip(made["release_s"], by_job, strict=True)
+        ]
+        return replay_of(made, starts, policy, source)
+
+    frame = judge_claims(
+        trace_id="made",
+        schedules={candidate: replayed(candidate, waits), BASELINE: replayed(BASELINE, baseline_waits)},
+        policies=POLICIES,
+        capacity_procs=CAPACITY,
+        fidelity=fidelity(baseline_fidelity),
+        objective=OBJECTIVE,
+        is_synthetic=is_synthetic,
+    )
+    validate(CLAIM_VERDICTS, frame)
+    assert frame["policy"].unique().to_list() == [candidate]
+    assert frame["baseline"].unique().to_list() == [BASELINE]
+    assert frame["criterion"].to_list() == list(ClaimCriterion.words())
+    return {row["criterion"]: row for row in frame.iter_rows(named=True)}
+
+
+def not_passed(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {name: row["verdict"] for name, row in rows.items() if row["verdict"] != "PASS"}
+
+
+def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
+    rows = judged([1000] * JOBS, [3000] * JOBS)
+    assert not_passed(rows) == {"robustness": "NOT_ASSESSED", "overall": "NOT_ASSESSED"}
+    assert rows["primary_gain"]["measured"] == pytest.approx(1 - 2 / 4)
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
+    assert "not yet tested for robustness" in rows["overall"]["reason"]
+    assert {row["outcome"] for name, row in rows.items() if name != "overall"} == {None}
+
+
+@pytest.mark.parametrize(("wait", "verdict"), [(2600, "FAIL"), (2800 - 1, "PASS")])
+def test_the_gain_must_reach_five_percent(wait: int, verdict: str):
+    """p95 bounded slowdown 4 against 3.6 (a tenth less), and against 3.799 + 5 % = 4 (just enough)."""
+    baseline = {2600: 2700, 2799: 3000}[wait]
+    rows = judged([wait] * JOBS, [baseline] * JOBS)
+    assert rows["primary_gain"]["verdict"] == verdict
+    assert rows["overall"]["outcome"] == ("BLOCKED" if verdict == "FAIL" else "CONDITIONAL")
+
+
+def test_starvation_blocks_a_gain():
+    starved = [60 * HOUR if i % 30 == 10 else 0 for i in range(JOBS)]
+    rows = judged(starved, [3000] * JOBS)
+    assert rows["primary_gain"]["verdict"] == "PASS"
+    assert rows["starved"]["verdict"] == "FAIL"
+    assert rows["starved"]["limit"] == 0.02
+    assert rows["overall"]["outcome"] == "BLOCKED"
+    assert rows["starved"]["reason"] in rows["overall"]["reason"]
+
+
+def test_a_baseline_that_starves_more_is_the_limit():
+    third = [60 * HOUR if i % 3 == 0 else 1000 for i in range(JOBS)]
+    sixth = [60 * HOUR if i % 6 == 0 else 1000 for i in range(JOBS)]
+    rows = judged(sixth, third)
+    assert rows["starved"]["measured"] == pytest.approx(1 / 6, abs=0.01)
+    assert rows["starved"]["limit"] == pytest.approx(1 / 3, abs=0.01)
+    assert rows["starved"]["verdict"] == "PASS"
+
+
+def test_a_gain_for_two_users_at_the_cost_of_the_third_is_blocked():
+    uneven = [20_000 if i % 20 == 0 else 0 for i in range(JOBS)]
+    users = trace(
+        job(i, 500 * i, 2, 1000, user="unlucky" if i % 10 == 0 else f"u{i % 2}") for i in range(JOBS)
+    )
+    rows = judged(uneven, [3000] * JOBS, trace_jobs=users)
+    assert rows["fairness"]["verdict"] == "FAIL"
+    assert rows["fairness"]["limit"] == pytest.approx(1.0 - 0.03)
+    assert rows["overall"]["outcome"] == "BLOCKED"
+
+
+def test_lost_utilisation_blocks():
+    """Jobs pushed past the last submission: work that the steady window no longer sees."""
+    late = [1000 if i < 100 else 30_000 for i in range(JOBS)]
+    rows = judged(late, [3000] * JOBS)
+    assert rows["utilisation"]["verdict"] == "FAIL"
+    assert rows["overall"]["outcome"] == "BLOCKED"
+
+
+def test_every_rejected_candidate_keeps_all_its_reasons():
+    rows = judged([60 * HOUR] * JOBS, [0] * JOBS)
+    failed = [name for name in ("primary_gain", "starved", "utilisation") if rows[name]["verdict"] == "FAIL"]
+    assert failed == ["primary_gain", "starved", "utilisation"]
+    for name in failed:
+        assert f"{name} ({rows[name]['reason']})" in rows["overall"]["reason"]
+
+
+def test_gains_against_a_saturated_baseline_are_never_accepted():
+    """Each job waits 2,000 s longer than the one before: by the last third the queue holds days of work."""
+    growing = [2000 * i for i in range(JOBS)]
+    many = trace(job(i, 500 * i, 8, 2500, user=f"u{i % 3}") for i in range(JOBS))
+    rows = judged([1000] * JOBS, growing, trace_jobs=many)
+    assert rows["saturation"]["verdict"] == "FAIL"
+    assert rows["saturation"]["reason"].startswith("baseline saturated")
+    assert rows["primary_gain"]["verdict"] == "PASS"
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
+    assert rows["saturation"]["reason"] in rows["overall"]["reason"]
+
+
+@pytest.mark.parametrize("verdict", ["FAIL", "NOT_ASSESSED"])
+def test_without_fidelity_of_the_baseline_the_first_line_says_at_most_conditional(verdict: str):
+    rows = judged([1000] * JOBS, [3000] * JOBS, baseline_fidelity=verdict)
+    assert rows["baseline_fidelity"]["verdict"] == verdict
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
+    assert rows["overall"]["reason"].startswith("At most CONDITIONAL")
+    assert f"fidelity of {BASELINE} is {verdict}" in rows["overall"]["reason"]
+
+
+def test_a_synthetic_trace_says_so_first():
+    rows = judged([1000] * JOBS, [3000] * JOBS, is_synthetic=True)
+    assert rows["overall"]["reason"].startswith("Synthetic trace: no machine stood behind it.")
+
+
+def test_backfilling_on_made_up_requests_is_not_assessed():
+    rows = judged([1000] * JOBS, [3000] * JOBS, source=EstimateSource.FALLBACK)
+    assert rows["request_fallback"]["measured"] == 1.0
+    for name in ("primary_gain", "starved", "fairness", "utilisation", "request_fallback", "overall"):
+        assert rows[name]["verdict"] == "NOT_ASSESSED"
+    assert rows["primary_gain"]["measured"] == pytest.approx(0.5)
+    assert rows["overall"]["outcome"] is None
+
+
+def test_half_of_the_requests_suffices():
+    made = jobs()
+    half = replay_of(made, made["release_s"], CANDIDATE).with_columns(
+        estimate_source=pl.when(pl.int_range(pl.len()) % 2 == 0)
+        .then(pl.lit("fallback"))
+        .otherwise(pl.col("estimate_source"))
+    )
+    frame = judge_claims(
+        trace_id="made",
+        schedules={CANDIDATE: half, BASELINE: replay_of(made, made["release_s"] + 3000, BASELINE)},
+        policies=POLICIES,
+        capacity_procs=CAPACITY,
+        fidelity=fidelity("PASS"),
+        objective=OBJECTIVE,
+        is_synthetic=False,
+    )
+    row = frame.filter(pl.col("criterion") == "request_fallback").row(0, named=True)
+    assert (row["measured"], row["verdict"]) == (0.5, "PASS")
+
+
+def test_a_bound_is_shown_and_never_judged():
+    rows = judged([0] * JOBS, [3000] * JOBS, candidate=BOUND)
+    assert rows["primary_gain"]["measured"] == pytest.approx(0.75)
+    assert {row["verdict"] for row in rows.values()} == {"NOT_ASSESSED"}
+    assert {row["outcome"] for row in rows.values()} == {None}
+    assert "a bound, never a candidate" in rows["overall"]["reason"]
+
+
+def test_few_jobs_and_unknown_users_are_not_assessed():
+    few = trace(job(i, 500 * i, 2, 1000, user="u") for i in range(30))
+    rows = judged([0] * 30, [3000] * 30, trace_jobs=few)  # 29 of them in the steady window
+    assert rows["primary_gain"]["verdict"] == "NOT_ASSESSED"
+    assert rows["overall"]["outcome"] is None
+
+    nobody = trace(job(i, 500 * i, 2, 1000) for i in range(JOBS))
+    rows = judged([0] * JOBS, [3000] * JOBS, trace_jobs=nobody)
+    assert rows["fairness"]["verdict"] == "NOT_ASSESSED"
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
+
+
+def test_only_jobs_that_both_replay_are_compared():
+    """The candidate left out every job that waits: over all jobs its gain would be 100 %."""
+    waits = [3000 if i % 2 else 0 for i in range(JOBS)]
+    rows = judged([None if wait else 0 for wait in waits], waits)
+    assert rows["primary_gain"]["measured"] == 0.0
+    assert rows["primary_gain"]["evidence_count"] == 57
+    assert rows["overall"]["outcome"] == "BLOCKED"
+
+
+def test_the_older_fairness_indices_are_not_used():
+    made = jobs()
+    found = measure(
+        Schedule.of(replay_of(made, made["release_s"])),
+        capacity_procs=CAPACITY,
+        config=OBJECTIVE.measures,
+        window=Window.STEADY,
+    )
+    assert found.pop("jain") is not None
+    assert found.pop("fairness_dev") is not None
+    assert judge_candidate(found, found, OBJECTIVE.claims)[ClaimCriterion.FAIRNESS].verdict is Verdict.PASS
+
+
+def test_unknown_policies_and_a_missing_baseline_are_refused():
+    made = jobs()
+    replay = replay_of(made, made["release_s"])
+    common: dict[str, Any] = {
+        "trace_id": "made",
+        "policies": POLICIES,
+        "capacity_procs": CAPACITY,
+        "fidelity": fidelity("PASS"),
+        "objective": OBJECTIVE,
+        "is_synthetic": False,
+    }
+    with pytest.raises(ConfigError, match="one of the baseline easy_backfill"):
+        judge_claims(schedules={CANDIDATE: replay}, **common)
+    with pytest.raises(ConfigError, match="policy 'nobody'"):
+        judge_claims(schedules={BASELINE: replay, "nobody": replay}, **common)
+    alone = judge_claims(schedules={BASELINE: replay}, **common)
+    assert alone.height == 0
+    validate(CLAIM_VERDICTS, alone)
+
+
+def test_shipped_limits_are_the_design_s():
+    claims = OBJECTIVE.claims
+    assert (claims.baseline, claims.primary, claims.min_gain_ratio) == ("easy_backfill", "p95_bsld", 0.05)
+    limits = (claims.max_starved_ratio, claims.max_jain_service_drop, claims.max_utilisation_drop)
+    assert limits == (0.02, 0.03, 0.01)
+    measures = OBJECTIVE.measures
+    assert (measures.tau_s, measures.starved_after_s, measures.queue_sample_s) == (10, 48 * HOUR, 60)
+    assert (measures.steady_skip_ratio, measures.min_jobs_per_user) == (0.05, 10)

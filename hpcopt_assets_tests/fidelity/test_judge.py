@@ -1,0 +1,211 @@
+"""Fidelity: a constructed trace passes, departures fail by name, and skipped checks never pass."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpcopt_assets.contracts.config import FidelityConfig
+from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.tables import FIDELITY_VERDICTS
+from hpcopt_assets.contracts.vocabulary import CapacitySource, FidelityCriterion
+from hpcopt_assets.fidelity.judge import judge_fidelity
+from hpcopt_assets.measures.distances import wait_divergence
+from hpcopt_assets_tests.builders import job, trace
+from hpcopt_assets_tests.schedules import MEASURES, fcfs_starts, replay_of, shipped
+
+CONFIG = shipped(FidelityConfig)
+CAPACITY = 8
+HOUR = 3600
+GAP_S = 2700
+
+
+def busy_trace(jobs: int = 120) -> pl.DataFrame:
+    """Jobs of 1 to 8 processors that queue on 8; what was observed is first come, first served."""
+    numbers = np.arange(jobs)
+    release_s = numbers * GAP_S
+    runtime_s = 600 + numbers * 7919 % 5400
+    procs = 1 + numbers * 31 % CAPACITY
+    waits = fcfs_starts(release_s, runtime_s, procs, CAPACITY) - release_s
+    columns = zip(*(values.tolist() for values in (numbers, release_s, procs, runtime_s, waits)), strict=True)
+    return trace(job(*values[:4], wait_s=values[4], user=f"u{values[0] % 3}") for values in columns)
+
+
+def judged(trace_jobs: pl.DataFrame, starts: Any, **changes: Any) -> pl.DataFrame:
+    options: dict[str, Any] = {
+        "capacity_procs": CAPACITY,
+        "capacity_source": CapacitySource.HEADER,
+        "is_synthetic": False,
+        "config": CONFIG,
+    } | changes
+    frame = judge_fidelity(
+        trace_id="made",
+        trace_jobs=trace_jobs,
+        schedules={"easy_backfill": replay_of(trace_jobs, starts)},
+        measures=MEASURES,
+        **options,
+    )
+    validate(FIDELITY_VERDICTS, frame)
+    return frame
+
+
+def by_criterion(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    return {row["criterion"]: row for row in frame.iter_rows(named=True)}
+
+
+def verdicts(frame: pl.DataFrame) -> dict[str, str]:
+    return dict(frame.select("criterion", "verdict").iter_rows())
+
+
+def test_the_trace_does_make_jobs_wait():
+    waits = busy_trace()["wait_s"]
+    assert (waits > 0).mean() > 0.8
+    assert HOUR < waits.quantile(0.95) < 3 * HOUR
+
+
+def test_a_replay_that_is_the_record_passes_every_criterion():
+    jobs = busy_trace()
+    found = verdicts(judged(jobs, jobs["start_s"]))
+    assert found == dict.fromkeys(FidelityCriterion.words(), "PASS")
+
+
+def test_a_replay_where_everybody_waits_longer_fails_by_name():
+    jobs = busy_trace()
+    found = by_criterion(judged(jobs, jobs["start_s"] + 6 * HOUR))
+    failed = {name for name, row in found.items() if row["verdict"] == "FAIL"}
+    assert failed == {"mean_wait", "p95_wait", "wait_kl", "bsld_ks", "queue_correlation", "overall"}
+    for name in failed - {"overall"}:
+        assert name in found["overall"]["reason"]
+    assert found["overall"]["measured"] == 5
+    assert found["overall"]["evidence_count"] == 120
+
+
+def test_the_period_that_departs_most_is_named():
+    """Only the jobs of the fourth tenth of the span are delayed."""
+    jobs = busy_trace(200)
+    late = [start + 5 * HOUR * (60 <= i < 80) for i, start in enumerate(jobs["start_s"])]
+    reason = by_criterion(judged(jobs, late))["overall"]["reason"]
+    tenth = 199 * GAP_S / 86400 / 10
+    assert f"the 20 jobs released from day {3 * tenth:.1f} to {4 * tenth:.1f} of the trace" in reason
+
+
+def test_the_divergence_of_waits_is_from_the_record_to_the_replay():
+    """KL is not symmetric: a replay without any wait, against a record with many, and the other way round."""
+    jobs = busy_trace()
+    row = by_criterion(judged(jobs, jobs["release_s"]))["wait_kl"]
+    seen, other = jobs["wait_s"].to_numpy(), np.zeros(jobs.height, dtype=np.int64)
+    there, back = (wait_divergence(*pair, CONFIG.wait_bins).nats for pair in ((seen, other), (other, seen)))
+    assert row["measured"] == there
+    assert there != pytest.approx(back, rel=0.2)
+
+
+def test_throughput_can_fail():
+    """Fewer jobs an hour than observed: a limit whose unit hides that would always pass."""
+    jobs = busy_trace()
+    stretched = jobs["release_s"] + (jobs["start_s"] - jobs["release_s"]) + jobs["release_s"] // 2
+    row = by_criterion(judged(jobs, stretched))["throughput"]
+    assert row["verdict"] == "FAIL"
+    assert row["measured"] == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_two_warned_divergences_fail_together_and_one_does_not():
+    jobs = busy_trace()
+    longer = (jobs["release_s"] + (jobs["start_s"] - jobs["release_s"]) * 1.18).cast(pl.Int64)
+    found = by_criterion(judged(jobs, longer))
+    assert found["mean_wait"]["measured"] == pytest.approx(0.18, abs=0.005)
+    assert found["p95_wait"]["measured"] == pytest.approx(0.18, abs=0.005)
+    assert {found[name]["verdict"] for name in found if name != "overall"} == {"PASS"}
+    assert found["overall"]["verdict"] == "FAIL"
+    assert "2 divergences above 0.15 (mean_wait, p95_wait)" in found["overall"]["reason"]
+
+    alone = CONFIG.model_copy(update={"divergences": CONFIG.divergences[:1]})
+    assert verdicts(judged(jobs, longer, config=alone))["overall"] == "PASS"
+
+
+def test_few_jobs_are_not_assessed_however_alike():
+    jobs = busy_trace(29)
+    found = by_criterion(judged(jobs, jobs["start_s"]))
+    judged_alike = {row["verdict"] for name, row in found.items() if name != "observed_within_capacity"}
+    assert judged_alike == {"NOT_ASSESSED"}
+    assert "29 jobs, 30 needed" in found["mean_wait"]["reason"]
+
+
+def test_a_record_without_starts_is_not_assessed():
+    jobs = trace((i, i * 60, 1, 600) for i in range(100))
+    found = by_criterion(judged(jobs, jobs["release_s"]))
+    assert {row["verdict"] for row in found.values()} == {"NOT_ASSESSED"}
+    assert found["observed_within_capacity"]["reason"] == "the trace records no starts"
+    assert {row["evidence_count"] for row in found.values()} == {0}
+
+
+def test_waits_in_few_bins_and_constant_queues_are_skipped_and_so_nothing_passes():
+    jobs = trace(job(i, i * 900, 1, 600, wait_s=0) for i in range(100))
+    found = verdicts(judged(jobs, jobs["start_s"]))
+    assert found["wait_kl"] == found["queue_correlation"] == "NOT_ASSESSED"
+    assert found["mean_wait"] == found["bsld_ks"] == "PASS"
+    assert found["overall"] == "NOT_ASSESSED"
+
+
+def test_no_policy_no_row():
+    frame = judge_fidelity(
+        trace_id="made",
+        trace_jobs=busy_trace(),
+        schedules={},
+        capacity_procs=CAPACITY,
+        capacity_source=CapacitySource.HEADER,
+        is_synthetic=False,
+        config=CONFIG,
+        measures=MEASURES,
+    )
+    validate(FIDELITY_VERDICTS, frame)
+    assert frame.height == 0
+
+
+def test_only_jobs_of_both_schedules_are_compared_and_counted():
+    jobs = busy_trace()
+    starts = [None if i % 10 == 0 else start for i, start in enumerate(jobs["start_s"])]
+    found = by_criterion(judged(jobs, starts))
+    assert found["overall"]["verdict"] == "PASS"
+    assert found["mean_wait"]["evidence_count"] == 108
+    assert "108 of 120 jobs" in found["overall"]["reason"]
+
+
+def test_a_synthetic_trace_says_so_first():
+    jobs = busy_trace()
+    for starts in (jobs["start_s"], jobs["start_s"] + HOUR):
+        reason = by_criterion(judged(jobs, starts, is_synthetic=True))["overall"]["reason"]
+        assert reason.startswith("Synthetic trace: no machine stood behind it.")
+        assert "Not modelled: drains, reservations, dependencies" in reason
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(-2 * HOUR, 12 * HOUR), min_size=40, max_size=40))
+def test_the_whole_is_never_better_than_its_parts(shifts: list[int]):
+    jobs = busy_trace(40)
+    starts = [
+        max(row["release_s"], row["start_s"] + by)
+        for row, by in zip(jobs.iter_rows(named=True), shifts, strict=True)
+    ]
+    found = verdicts(judged(jobs, starts))
+    overall = found.pop("overall")
+    if "FAIL" in found.values():
+        assert overall == "FAIL"
+    elif "NOT_ASSESSED" in found.values():
+        assert overall in ("NOT_ASSESSED", "FAIL")
+
+
+def test_shipped_limits_are_the_design_s():
+    assert CONFIG.min_jobs == 30
+    assert (CONFIG.divergence_fail, CONFIG.divergence_warn, CONFIG.max_warned) == (0.20, 0.15, 2)
+    floors = {str(rule.criterion): (rule.floor, rule.floor_unit) for rule in CONFIG.divergences}
+    assert floors == {
+        "mean_wait": (60, "s"),
+        "p95_wait": (60, "s"),
+        "throughput": (1, "jobs/h"),
+        "makespan": (300, "s"),
+    }
+    assert (CONFIG.max_wait_kl_nats, CONFIG.wait_bins, CONFIG.min_distinct_bins) == (0.20, 20, 5)
+    assert (CONFIG.max_bsld_ks, CONFIG.min_queue_correlation) == (0.15, 0.85)
