@@ -8,6 +8,7 @@ import yaml
 
 from hpcopt_assets.contracts.config import SyntheticConfig
 
+OVERDUE_S = [60, 300, 900, 1800, *(3600 * hours for hours in (1, 2, 5, 10, 20, 50, *range(100, 10_000, 100)))]
 CONFIG = Path(__file__).parents[2] / "configs" / "synthetic.yaml"
 
 
@@ -31,7 +32,7 @@ def easy(
     priority: Sequence[int],
     capacity_procs: int,
 ) -> list[int]:
-    """EASY with priorities, one pass an event; an overdue job is believed to end in the next second."""
+    """EASY with priorities, one pass an event; an overdue job is believed to end at the next of OVERDUE_S."""
     start: list[int | None] = [None] * len(release_s)
     running: list[int] = []
     queue: list[int] = []
@@ -49,7 +50,7 @@ def easy(
         shadow, extra = None, 0
         for i in list(queue):
             if shadow is None and procs[i] > free:
-                ends = [(max(start[j] + believed_s[j], now + 1), procs[j]) for j in running]
+                ends = [(believed_end(start[j] + believed_s[j], now), procs[j]) for j in running]
                 shadow = min(at for at, _ in ends if free_at(free, ends, at) >= procs[i])
                 extra = free_at(free, ends, shadow) - procs[i]
                 continue
@@ -63,6 +64,12 @@ def easy(
                 running.append(i)
                 queue.remove(i)
     return start
+
+
+def believed_end(end: int, now: int) -> int:
+    if end > now:
+        return end
+    return next(end + late for late in OVERDUE_S if end + late > now)
 
 
 def free_at(free: int, ends: list[tuple[int, int]], at: int) -> int:
