@@ -92,13 +92,12 @@ def draw(file_name: str, height_inches: float, title: str, paint: Callable[[Figu
         figure = Figure(figsize=(WIDTH_INCHES, height_inches), layout="constrained")
         paint(figure)
         out = io.StringIO()
-        nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(out, format="svg", metadata=nothing)
+        figure.savefig(out, format="svg")
     return _lean(out.getvalue(), title)
 
 
 def _lean(svg: str, title: str) -> str:
-    """Without prolog, licence metadata and unused ids; coordinates to 0.01 pt; with a title for readers.
+    """Without prolog, metadata (date, version) and unused ids; coordinates to 0.01 pt; with a title.
 
     The style sheet goes too: inside a page it would speak for the whole page. What it said stands on <svg>.
     """

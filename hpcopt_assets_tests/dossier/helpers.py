@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,24 @@ START_S = 1_000_000_000
 JOBS = 60
 FASTER = {"fifo_strict": 1.0, "easy_backfill": 0.5, "easy_clairvoyant": 0.25}
 # Waits of each replay, as a share of those observed.
+
+
+class Page(HTMLParser):
+    """Tags, attributes and visible text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
 
 
 def config(name: str, model: type[Any]) -> Any:

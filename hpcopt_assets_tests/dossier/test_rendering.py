@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
@@ -24,29 +23,11 @@ from hpcopt_assets.dossier.blocks import (
 from hpcopt_assets.dossier.html import page
 from hpcopt_assets.dossier.markdown import markdown
 from hpcopt_assets.dossier.trace import build_trace_dossier
-from hpcopt_assets_tests.dossier.helpers import claims, evidence, rejects, report, standard
+from hpcopt_assets_tests.dossier.helpers import Page, claims, evidence, rejects, report, standard
 
 EVIL = (
     '<script>alert("x")</script><img src=x onerror=y> | `a` **b** [c](javascript:d) &lt; $e$ \x1b[31m\u202e'
 )
-
-
-class Page(HTMLParser):
-    """Tags, attributes and visible text of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def poisoned():
