@@ -24,7 +24,8 @@ def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: Capaci
     NOT_ASSESSED where nothing was recorded, or where the capacity was itself taken from the record's peak.
     """
     ran = trace_jobs.filter(has_run())
-    used = usage(Schedule.of(ran))
+    record = Schedule.of(ran)
+    used = usage(record)
     peak = used.peak()
 
     def judged(verdict: Verdict, reason: str) -> Judgement:
@@ -48,15 +49,16 @@ def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: Capaci
         Verdict.FAIL,
         f"the record cannot have happened on {capacity_procs} processors: {_share(peak, capacity_procs)} "
         f"in use at {_instant(peak_s, ran)} by jobs {_ids(_running(ran, peak_s))}; first above at "
-        f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all{_without_wide(ran, capacity_procs)}",
+        f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all{_without_wide(ran, record, capacity_procs)}",
     )
 
 
-def _without_wide(ran: pl.DataFrame, capacity_procs: int) -> str:
-    wide = ran.filter(pl.col("procs") > capacity_procs)
+def _without_wide(ran: pl.DataFrame, record: Schedule, capacity_procs: int) -> str:
+    is_wide = record.procs > capacity_procs
+    wide = ran.filter(pl.Series(is_wide))
     if wide.height == 0:
         return ""
-    rest = usage(Schedule.of(ran.filter(pl.col("procs") <= capacity_procs))).peak()
+    rest = usage(record.where(~is_wide)).peak()
     return (
         f"; wider than the machine: {wide.height} (jobs {_ids(wide)}), without which the peak is "
         f"{_share(rest, capacity_procs)}"

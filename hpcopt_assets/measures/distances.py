@@ -32,7 +32,7 @@ def wait_divergence(observed_s: IntArray, replayed_s: IntArray, bins: int) -> Bi
 
     The positive waits are cut at the `bins`-quantiles of those observed (linear interpolation; equal cuts
     count once), bins half-open to the right; waits of zero or less are one more bin. With one added to each
-    count (Laplace) no bin is empty, so the divergence is finite. Kullback and Leibler (1951), eq. 2.2.
+    count (Laplace) no bin is empty, so the divergence is finite. Kullback and Leibler, 1951.
     """
     if observed_s.size == 0 or replayed_s.size == 0:
         return None

@@ -27,7 +27,7 @@ def total_by_user(values: FloatArray, user: IntArray) -> FloatArray:
 def jain_index(values: FloatArray) -> float | None:
     """(sum x)^2 / (n sum x^2): 1 where all values are equal, 1/n where one user has everything.
 
-    `values` >= 0, one per user; None where all are 0. Jain, Chiu and Hawe, DEC-TR-301 (1984), section 2.
+    `values` >= 0, one per user; None where all are 0. Jain, Chiu and Hawe, DEC-TR-301, 1984.
     """
     top = float(values.max(initial=0.0))
     if top == 0.0:

@@ -89,7 +89,10 @@ class Schedule:
 
     @classmethod
     def paired(cls, first: pl.DataFrame, second: pl.DataFrame) -> tuple[Schedule, Schedule]:
-        """The jobs that started and ran in both frames, joined by `job_id`, both in the order of `first`."""
+        """The jobs that started and ran in both frames, joined by `job_id`, both in the order of `first`.
+
+        Both hold the processors that the jobs asked for: what is compared is when the same jobs ran.
+        """
         wanted = ["job_id", "release_s", "start_s", "runtime_s", "procs", "user"]
         both = (
             first.filter(has_run())

@@ -13,7 +13,8 @@ from hpcopt_assets.measures.schedule import BoolArray, FloatArray, IntArray
 def bounded_slowdown(wait_s: IntArray, runtime_s: IntArray, tau_s: int) -> FloatArray:
     """max(1, (wait + runtime) / max(runtime, tau)), a ratio per job.
 
-    `tau_s` > 0 keeps very short jobs from dominating (Feitelson and Rudolph, JSSPP 1998, section 4).
+    `tau_s` > 0 keeps very short jobs from dominating. Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong,
+    Theory and practice in parallel job scheduling, JSSPP 1997; Mu'alem and Feitelson (TPDS 2001) take 10 s.
     """
     response = wait_s.astype(np.float64) + runtime_s
     return np.maximum(1.0, response / np.maximum(runtime_s, tau_s))

@@ -32,6 +32,14 @@ def test_a_schedule_holds_the_jobs_that_started_and_ran():
     assert found.left_out_count == 3
 
 
+def test_what_was_observed_held_what_it_was_given_and_a_replay_gives_what_was_asked_for():
+    jobs = trace([job(1, 0, 2, 10, wait_s=0, allocated_procs=4), job(2, 0, 2, 10, wait_s=0)])
+    replay = replay_of(jobs, [0, 0])
+    assert Schedule.of(jobs).procs.tolist() == [4, 2]
+    assert Schedule.of(replay).procs.tolist() == [2, 2]
+    assert [made.procs.tolist() for made in Schedule.paired(jobs, replay)] == [[2, 2], [2, 2]]
+
+
 def test_users_are_coded_alike_whatever_else_was_read():
     before = Schedule.of(made()).user.tolist()
     kept = [pl.Series([f"user{i}", "b"]).cast(pl.Categorical) for i in range(3)]
