@@ -49,7 +49,8 @@ def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: Capaci
         Verdict.FAIL,
         f"the record cannot have happened on {capacity_procs} processors: {_share(peak, capacity_procs)} "
         f"in use at {_instant(peak_s, ran)} by jobs {_ids(_running(ran, peak_s))}; first above at "
-        f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all{_without_wide(ran, record, capacity_procs)}",
+        f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all"
+        f"{_without_wide(ran, record, capacity_procs)}",
     )
 
 
