@@ -31,7 +31,7 @@ th, td { padding: .28rem .55rem; text-align: left; vertical-align: top; }
 td { border-bottom: 1px solid var(--rule); }
 th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
 td { overflow-wrap: anywhere; min-width: 5.5rem; }
-td:first-child { min-width: 8rem; }
+td:first-child { min-width: 9.5rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number, td.verdict { white-space: nowrap; min-width: 0; }
 .code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; }

@@ -61,9 +61,11 @@ def _trace(evidence: TraceEvidence) -> Item:
         else "a machine of unknown size"
     )
     text = (
-        f"{plural(facts['jobs_count'], 'job')} on {machine}, from {date(facts['first_release_s'])} to "
-        f"{date(facts['last_end_s'])}" + (f"; {place}." if place else ".")
+        f"{plural(facts['jobs_count'], 'job')} on {machine}, first release {date(facts['first_release_s'])}, "
+        f"last recorded end {date(facts['last_end_s'])}" + (f"; {place}." if place else ".")
     )
+    if facts["unix_start_s"] is None:
+        text += " The log states no date: its times are counted from 1970-01-01."
     if facts["observed_over_capacity_s"]:
         text += (
             " The log itself uses more processors than that for "
@@ -73,22 +75,26 @@ def _trace(evidence: TraceEvidence) -> Item:
 
 
 def _likeness(evidence: TraceEvidence) -> Item:
-    policies_by_finding: dict[str, list[str]] = {}
+    policies_by_finding: dict[tuple[Verdict, str], list[str]] = {}
     for policy in evidence.policies.fidelity_baselines:
-        policies_by_finding.setdefault(_finding(evidence, policy), []).append(policy)
+        verdict = evidence.likeness(policy)
+        policies_by_finding.setdefault((verdict, _why(evidence, policy, verdict)), []).append(policy)
     said = [
-        finding.format(policies=" and of ".join(policies))
-        for finding, policies in policies_by_finding.items()
+        f"{verdict}: the replay of {' and of '.join(policies)} {words.RESEMBLES[verdict]}{why}."
+        for (verdict, why), policies in policies_by_finding.items()
     ]
     return Item("Is the replay like the record?", " ".join(said))
 
 
-def _finding(evidence: TraceEvidence, policy: str) -> str:
-    verdict = evidence.likeness(policy)
-    alike = evidence.fidelity.filter((pl.col("policy") == policy) & (pl.col("verdict") == verdict.value))
-    names = [words.FIDELITY[FidelityCriterion(word)] for word in alike["criterion"] if word not in ABOUT_ALL]
-    where = f", by {', '.join(names)}" if names and verdict is not Verdict.PASS else ""
-    return f"{verdict}: the replay of {{policies}} {words.RESEMBLES[verdict]}{where}."
+def _why(evidence: TraceEvidence, policy: str, verdict: Verdict) -> str:
+    """The criteria that fail, or the first reason for which nothing could be said."""
+    rows = [row for row in evidence.fidelity.rows(named=True) if row["policy"] == policy]
+    if verdict is Verdict.FAIL:
+        failed = [row["criterion"] for row in rows if row["verdict"] == verdict.value]
+        names = [words.FIDELITY[FidelityCriterion(word)] for word in failed if word not in ABOUT_ALL]
+        return f", by {', '.join(names)}" if names else ""
+    first = _open(rows)[:1] if verdict is Verdict.NOT_ASSESSED else []
+    return "".join(f" ({row['reason']})" for row in first)
 
 
 def _best(evidence: TraceEvidence) -> list[Item]:
@@ -100,11 +106,6 @@ def _best(evidence: TraceEvidence) -> list[Item]:
     outcome = evidence.outcome(best)
     new, old = (evidence.measured(policy, Window.STEADY) for policy in (best, baseline))
     rows = [row for row in evidence.claims.rows(named=True) if row["policy"] == best]
-    lacking = [
-        f"{words.CLAIM[ClaimCriterion(row['criterion'])]} ({row['reason']})"
-        for row in _open(rows)
-        if row["criterion"] in DEMANDS
-    ]
     is_gain = outcome in (Outcome.ACCEPTED, Outcome.CONDITIONAL)
     opening = "" if is_gain else f"None. Nearest of {plural(len(order), 'candidate')}: "
     text = (
@@ -114,8 +115,10 @@ def _best(evidence: TraceEvidence) -> list[Item]:
         f"{duration(new['mean_wait_s'])} ({duration(old['mean_wait_s'])}), utilisation "
         f"{share(new['utilisation_ratio'])} ({share(old['utilisation_ratio'])}), over the steady window."
     )
-    if lacking:
-        text += f" It lacks: {'; '.join(lacking)}."
+    for verdict in (Verdict.FAIL, Verdict.NOT_ASSESSED):
+        lacking = [row["criterion"] for row in rows if row["verdict"] == verdict.value]
+        names = [words.CLAIM[ClaimCriterion(word)] for word in lacking if word in DEMANDS]
+        text += f" {verdict}: {', '.join(names)}." if names else ""
     caveats = [row["reason"] for row in _open(rows) if row["criterion"] not in DEMANDS]
     first = [Item("Caveats first.", _sentence("; ".join(caveats)))] if caveats else []
     return [*first, Item("Best candidate.", text)]

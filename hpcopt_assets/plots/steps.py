@@ -104,12 +104,14 @@ def step_lines(
     drawn = cut(panels[0].replayed)
     width = _words((int(drawn.edges_s[-1]) - int(drawn.edges_s[0])) / drawn.mean.size)
     scales = "; each panel has its own scale" if len(panels) > 1 else ""
+    has_record = any(panel.recorded is not None for panel in panels)
+    area = f"Grey area ({recorded_label}) and strong line (replayed)" if has_record else "Strong line"
     return Drawing(
         file_name,
         svg,
         title,
-        f"Grey area ({recorded_label}) and strong line (replayed): mean over each {width}; thin lines: the "
-        f"maximum reached within it. All {drawn.mean.size} such stretches are drawn{scales}.",
+        f"{area}: mean over each {width}; thin lines: the maximum reached within it. "
+        f"All {drawn.mean.size} such stretches are drawn{scales}.",
     )
 
 
