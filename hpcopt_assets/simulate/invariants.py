@@ -1,0 +1,235 @@
+"""Invariants: does a finished schedule keep the rules that every schedule must keep?
+
+In:  trace_jobs, a replay_schedule, the policy and the processors.   Out: invariant_report.
+Not here: the checks inside the kernel. This judge looks at the tables only, so it can judge any replayer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.tables import INVARIANT_REPORT
+from hpcopt_assets.contracts.vocabulary import Backfill, Invariant, Order, Verdict
+from hpcopt_assets.measures.usage import steps
+from hpcopt_assets.simulate.promises import Placed, judge_promises
+from hpcopt_assets.simulate.workload import select_workload
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one rule's check found. `job_id`, `at_s`, `found` and `allowed` speak of the first violation.
+
+    Where nothing could be checked, `found` says why and `allowed` says when it could be.
+    """
+
+    checked_count: int
+    violations_count: int = 0
+    job_id: str | None = None
+    at_s: int | None = None
+    found: str | None = None
+    allowed: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """FAIL with a violation, else NOT_ASSESSED where nothing was checked, else PASS."""
+        if self.violations_count:
+            return Verdict.FAIL
+        return Verdict.PASS if self.checked_count else Verdict.NOT_ASSESSED
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Replayed jobs in trace order beside their starts in the schedule, null where there is none.
+
+    `ran`: those with a start, also as arrays in `placed`, where jobs end as they should. `surplus`: starts
+    that belong to no replayed job.
+    """
+
+    policy: Policy
+    capacity_procs: int
+    expected: pl.DataFrame
+    ran: pl.DataFrame
+    placed: Placed
+    surplus: pl.DataFrame
+
+
+def check_schedule(
+    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity_procs: int
+) -> pl.DataFrame:
+    """One row of `invariant_report` for every word of `Invariant`.
+
+    A rule that does not apply to the policy, or that nothing in the schedule puts to the test, is
+    NOT_ASSESSED and says why. A capacity below 1 raises `InputError`.
+    """
+    case = _confront(jobs, schedule, policy, capacity_procs)
+    checks: dict[Invariant, Callable[[_Case], Finding]] = {
+        Invariant.EVERY_JOB_STARTS_ONCE: _starts_once,
+        Invariant.NO_START_BEFORE_RELEASE: _not_before_release,
+        Invariant.END_IS_START_PLUS_RUNTIME: _ends_after_runtime,
+        Invariant.WITHIN_CAPACITY: _within_capacity,
+        Invariant.STRICT_QUEUE_ORDER: _in_queue_order,
+        Invariant.HEAD_NEVER_DELAYED: _head_not_delayed,
+    }
+    trace_id = jobs["trace_id"].first() if jobs.height else ""
+    rows = []
+    for invariant in Invariant:
+        finding = checks[invariant](case)
+        rows.append(
+            {"trace_id": trace_id, "policy": policy.id, "invariant": invariant.value}
+            | {"verdict": finding.verdict.value}
+            | vars(finding)
+        )
+    return INVARIANT_REPORT.shape(pl.DataFrame(rows, schema=INVARIANT_REPORT.polars_schema()))
+
+
+def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity_procs: int) -> _Case:
+    workload = select_workload(jobs, capacity_procs)
+    # A job may stand in a trace more than once (attempts): its first row is matched with the first start.
+    nth = pl.col("job_id").cum_count().over("job_id").alias("nth")
+    starts = schedule.filter(pl.col("start_s").is_not_null()).select("job_id", "start_s", "end_s", nth)
+    replayed = pl.DataFrame(
+        {
+            "job_id": workload.job_id,
+            "release_s": workload.release_s,
+            "procs": workload.procs,
+            "limit_s": workload.limit_s,
+            "runtime_s": workload.replayed_runtime_s(policy.overrun),
+            "estimate_s": workload.believed_s(policy.estimate),
+            "hold_s": workload.believed_s(policy.hold),
+        }
+    ).with_columns(nth)
+    expected = replayed.join(starts, on=["job_id", "nth"], how="left", maintain_order="left").with_columns(
+        needed_end_s=pl.col("start_s") + pl.col("runtime_s")
+    )
+    ran = expected.filter(pl.col("start_s").is_not_null())
+    placed = Placed(
+        *(
+            np.ascontiguousarray(ran[name].to_numpy(), dtype=np.int64)
+            for name in ("release_s", "start_s", "needed_end_s", "procs", "hold_s", "limit_s")
+        )
+    )
+    surplus = starts.join(replayed, on=["job_id", "nth"], how="anti", maintain_order="left")
+    return _Case(policy, capacity_procs, expected, ran, placed, surplus)
+
+
+def _of_jobs(case: _Case, is_broken: pl.Expr, found: str, allowed: str, phrase: str) -> Finding:
+    """A finding on each job that ran, by columns; the earliest position comes first."""
+    broken = case.ran.filter(is_broken)
+    if broken.height == 0:
+        return Finding(case.ran.height)
+    first = broken.row(0, named=True)
+    return Finding(
+        case.ran.height,
+        broken.height,
+        first["job_id"],
+        first["start_s"],
+        f"{phrase} {first[found]} s",
+        f"{phrase} {first[allowed]} s",
+    )
+
+
+def _starts_once(case: _Case) -> Finding:
+    missing, surplus = case.expected.filter(pl.col("start_s").is_null()), case.surplus
+    checked, violations = case.expected.height + surplus.height, missing.height + surplus.height
+    if missing.height:
+        row = missing.row(0, named=True)
+        return Finding(checked, violations, row["job_id"], row["release_s"], "no start", "one start")
+    if surplus.height:
+        row = surplus.row(0, named=True)
+        return Finding(
+            checked,
+            violations,
+            row["job_id"],
+            row["start_s"],
+            "one more start",
+            "one start of a replayed job",
+        )
+    return Finding(checked)
+
+
+def _not_before_release(case: _Case) -> Finding:
+    return _of_jobs(case, pl.col("start_s") < pl.col("release_s"), "start_s", "release_s", "start from")
+
+
+def _ends_after_runtime(case: _Case) -> Finding:
+    is_broken = pl.col("end_s").ne_missing(pl.col("needed_end_s"))
+    return _of_jobs(case, is_broken, "end_s", "needed_end_s", "end at")
+
+
+def _within_capacity(case: _Case) -> Finding:
+    """Processors in use at every instant; a job of zero runtime must fit beside what runs on."""
+    placed, capacity = case.placed, case.capacity_procs
+    lasts = placed.end_s > placed.start_s
+    use = steps(placed.start_s[lasts], placed.end_s[lasts], placed.procs[lasts])
+    # What runs through an instant: started before it, ends after it.
+    through = steps(placed.start_s[lasts] + 1, placed.end_s[lasts], placed.procs[lasts])
+    at_s = np.concatenate([use.at_s, placed.start_s[~lasts]])
+    procs = np.concatenate([use.values, through.sample(placed.start_s[~lasts]) + placed.procs[~lasts]])
+    broken = np.flatnonzero(procs > capacity)
+    if broken.size == 0:
+        return Finding(int(at_s.size))
+    first = broken[np.argmin(at_s[broken])]
+    last_in = int(np.flatnonzero(placed.start_s == at_s[first])[-1])
+    return Finding(
+        int(at_s.size),
+        int(broken.size),
+        case.ran["job_id"][last_in],
+        int(at_s[first]),
+        f"{procs[first]} processors in use",
+        f"{capacity} processors",
+    )
+
+
+def _in_queue_order(case: _Case) -> Finding:
+    policy = case.policy
+    if policy.backfill is not Backfill.NONE or policy.order is not Order.SUBMIT:
+        return Finding(
+            0,
+            found=f"backfill {policy.backfill}, order {policy.order}",
+            allowed="backfill none, order submit",
+        )
+    ordered = replace(case, ran=case.ran.with_columns(latest_s=pl.col("start_s").cum_max()))
+    return _of_jobs(ordered, pl.col("start_s") < pl.col("latest_s"), "start_s", "latest_s", "start from")
+
+
+def _head_not_delayed(case: _Case) -> Finding:
+    """EASY in submit order: no job behind the head delays it, see `promises.judge_promises`."""
+    policy, placed = case.policy, case.placed
+    if policy.backfill is not Backfill.EASY or policy.order is not Order.SUBMIT:
+        return Finding(
+            0,
+            found=f"backfill {policy.backfill}, order {policy.order}",
+            allowed="backfill easy, order submit",
+        )
+    if (case.ran["hold_s"] > case.ran["estimate_s"]).any():
+        return Finding(
+            0, found=f"hold {policy.hold} above estimate {policy.estimate}", allowed="hold <= estimate"
+        )
+    promises = judge_promises(placed, case.capacity_procs)
+    needed = placed.procs[promises.head]
+    broken = np.flatnonzero((promises.freed_procs >= needed) & ~promises.is_excused)
+    checked = int((~promises.is_excused).sum())
+    if checked == 0:
+        return Finding(
+            0,
+            found=f"{promises.at_s.size} instants with a waiting head, each followed by an overrun",
+            allowed="a head that waits while running jobs keep their expected ends",
+        )
+    if broken.size == 0:
+        return Finding(checked)
+    first = int(broken[0])
+    head = int(promises.head[first])
+    return Finding(
+        checked,
+        int(broken.size),
+        case.ran["job_id"][head],
+        int(promises.at_s[first]),
+        f"start at {placed.start_s[head]} s, though {promises.freed_procs[first]} processors were expected "
+        "to be free before",
+        f"start as soon as {needed[first]} processors are expected to be free",
+    )
