@@ -85,7 +85,7 @@ def not_modelled() -> list[Block]:
 
 def configuration(evidence: TraceEvidence) -> list[Block]:
     """Every decision behind the numbers, key by key."""
-    names = ("id", "means", "order", "backfill", "backfill_order", "estimate", "hold", "overrun", "is_bound")
+    names = ("id", "order", "backfill", "backfill_order", "estimate", "hold", "overrun", "is_bound")
     policies = tuple(
         tuple(_plain(getattr(policy, name)) for name in names) for policy in evidence.policies.policies
     )

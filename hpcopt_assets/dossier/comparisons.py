@@ -20,7 +20,7 @@ from hpcopt_assets.contracts.vocabulary import (
     Window,
 )
 from hpcopt_assets.dossier import words
-from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.blocks import Block, Bullets, Column, Heading, Item, Kind, Paragraph, Table
 from hpcopt_assets.dossier.evidence import Row, TraceEvidence
 from hpcopt_assets.dossier.numbers import count, duration, instant, real, share
 from hpcopt_assets.dossier.summary import ranked
@@ -39,7 +39,7 @@ JUDGED = (
 
 
 def at_a_glance(evidence: TraceEvidence) -> list[Block]:
-    """One row a policy, with the two verdicts about it."""
+    """One row a policy, with the two verdicts about it, and what each policy means."""
     candidates = {policy.id for policy in evidence.candidates}
     rows = [(OBSERVED, *_headline(evidence, OBSERVED), "the record itself", "")]
     for policy in evidence.policies.policies:
@@ -65,7 +65,8 @@ def at_a_glance(evidence: TraceEvidence) -> list[Block]:
         "release are left out. Starved: waited longer than "
         f"{duration(evidence.objective.measures.starved_after_s)}."
     )
-    return [Heading(2, "Policies at a glance"), Table(caption, columns, tuple(rows))]
+    meanings = tuple(Item(f"{policy.id}:", policy.means) for policy in evidence.policies.policies)
+    return [Heading(2, "Policies at a glance"), Table(caption, columns, tuple(rows)), Bullets(meanings)]
 
 
 def _headline(evidence: TraceEvidence, policy: str) -> tuple[str, ...]:

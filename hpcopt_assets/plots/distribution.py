@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpcopt_assets.plots.style import OBSERVED, Drawing, draw, line
+from hpcopt_assets.plots.style import (
+    LEGEND_ROW_INCHES,
+    OBSERVED,
+    Drawing,
+    add_legend,
+    draw,
+    legend_columns,
+    line,
+)
 
 FloatArray = npt.NDArray[np.float64]
 POINTS_MAX = 320
@@ -95,6 +103,7 @@ def _top(samples: Sequence[Sample]) -> float:
 
 
 def _curves(samples: Sequence[Sample], axis: _Axis, file_name: str, title: str) -> str:
+    columns = legend_columns([sample.label for sample in samples])
     powers = np.linspace(0.0, np.log10(axis.top), POINTS_MAX)
     at = 10**powers
     at[-1] = axis.top  # whatever the rounding of powers: nothing lies beyond
@@ -117,8 +126,10 @@ def _curves(samples: Sequence[Sample], axis: _Axis, file_name: str, title: str) 
         if axis.has_zeros:
             ax.axvline(ZERO_AT / 2, color="#999999", linewidth=0.8)
         _dress(ax, axis)
+        add_legend(ax, columns)
 
-    return draw(file_name, HEIGHT_INCHES, title, paint)
+    rows = -(-len(samples) // columns)
+    return draw(file_name, HEIGHT_INCHES + LEGEND_ROW_INCHES * (rows - 1), title, paint)
 
 
 def _dress(ax: Any, axis: _Axis) -> None:
@@ -129,5 +140,3 @@ def _dress(ax: Any, axis: _Axis) -> None:
     ax.set_yticks([0, 0.25, 0.5, 0.75, 0.95], ["0 %", "25 %", "50 %", "75 %", "95 %"])
     ax.set_xlabel(axis.label)
     ax.set_ylabel("share of jobs")
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 0.98), ncols=4, borderaxespad=0)

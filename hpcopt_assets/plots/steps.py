@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hpcopt_assets.plots.style import OBSERVED, Drawing, Line, draw, line
+from hpcopt_assets.plots.style import OBSERVED, Drawing, Line, add_legend, draw, line
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -93,7 +93,7 @@ def step_lines(
                 _series(ax, cut(panel.recorded), OBSERVED, recorded_label, has_area=True)
             _series(ax, cut(panel.replayed), line(i), panel.replayed_label, has_area=False)
             ax.set_ylabel(y_label)
-            ax.legend(loc="lower left", bbox_to_anchor=(0, 0.98), ncols=2, borderaxespad=0)
+            add_legend(ax, columns=2)
             ax.margins(x=0.01)
             ax.set_ylim(bottom=0)
             ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))

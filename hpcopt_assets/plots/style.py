@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
@@ -19,6 +19,8 @@ INK = "#222222"
 FAINT = "#d9d9d9"
 WIDTH_INCHES = 7.2
 # The text width of an A4 page at 2 cm margins is 6.7 inches: one figure fills it without shrinking much.
+LETTER_INCHES, KEY_INCHES, LEGEND_ROW_INCHES = 0.07, 0.65, 0.19
+# A letter at 9 pt, a legend's key with its gaps, and one row of a legend: on the generous side.
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, searchable, and no font to embed
     "text.parse_math": False,  # a `$` in a trace's name is a dollar sign
@@ -74,6 +76,18 @@ class Drawing:
     svg: str
     title: str
     caption: str
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """How many labels fit side by side: a wider legend would squeeze the axes under it."""
+    widest = max((len(label) for label in labels), default=0) * LETTER_INCHES + KEY_INCHES
+    return max(1, min(4, int(WIDTH_INCHES * 0.95 / widest)))
+
+
+def add_legend(ax: Any, columns: int) -> None:
+    """A legend above the axes, where it hides nothing; none where there is nothing to name."""
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 0.98), ncols=columns, borderaxespad=0)
 
 
 def draw(file_name: str, height_inches: float, title: str, paint: Callable[[Figure], None]) -> str:

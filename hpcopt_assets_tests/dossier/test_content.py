@@ -185,6 +185,7 @@ def test_the_glance_shows_the_steady_window():
     found = evidence()
     text = markdown(comparisons.at_a_glance(found))
     assert "| easy_backfill | 1.64 | 20 min | 158 % | 0.973 | 0 % | **FAIL** | the baseline |" in text
+    assert "- **easy_backfill:** EASY backfilling; later jobs may overtake" in text
     assert found.measured("easy_backfill", v.Window.STEADY)["p95_bsld"] == pytest.approx(1.6403, abs=1e-4)
 
 

@@ -77,6 +77,16 @@ def test_colours_do_not_move_when_the_record_is_missing():
         assert "#d55e00" not in svg
 
 
+def test_many_long_names_do_not_squeeze_the_axes():
+    def width(names: list[str]) -> float:
+        svg = waits(*(Sample(name, np.array([0, 5, 100])) for name in names))
+        frames = re.findall(r'<path d="M (\S+) \S+ L (\S+) [^"]* z " style="fill: #ffffff"/>', svg)
+        axes = frames[1]  # the first is the whole figure
+        return float(axes[1]) - float(axes[0])
+
+    assert width([f"policy_{i}_" + "x" * 30 for i in range(12)]) == pytest.approx(width(["easy"]), rel=0.05)
+
+
 def test_many_jobs_and_policies_make_a_small_figure():
     rng = np.random.default_rng(1)
     samples = [
