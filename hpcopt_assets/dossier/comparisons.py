@@ -146,7 +146,7 @@ def invariants(evidence: TraceEvidence) -> list[Block]:
                 row["verdict"],
                 count(row["checked_count"]),
                 count(row["violations_count"]),
-                first + found or "none",
+                first + found or "no violation",
             )
         )
     columns = (
@@ -155,7 +155,7 @@ def invariants(evidence: TraceEvidence) -> list[Block]:
         Column("verdict", Kind.VERDICT),
         Column("checked (count)", Kind.NUMBER),
         Column("violations (count)", Kind.NUMBER),
-        Column("first violation"),
+        Column("what was found"),
     )
     caption = "Rules that no schedule may break, checked on the finished schedules."
     return [Heading(2, "Did the replays keep the rules?"), Table(caption, columns, tuple(rows))]

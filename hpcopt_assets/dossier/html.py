@@ -47,7 +47,7 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
   html { font-size: 9.5pt; }
   body { margin: 0; padding: 0; max-width: none; }
   h2, h3, caption, p:has(+ .scroll), h3 + p { break-after: avoid; }
-  figure, .scroll, tr, li, .caveat { break-inside: avoid; }
+  figure, .scroll, tr, li, p { break-inside: avoid; }
   thead { display: table-header-group; }
   .scroll { overflow: visible; }
   table { font-size: 7.8pt; }

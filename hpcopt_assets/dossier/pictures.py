@@ -14,7 +14,7 @@ from hpcopt_assets.plots.distribution import Sample, slowdown_distribution, wait
 from hpcopt_assets.plots.steps import StepPanel, step_lines
 from hpcopt_assets.plots.style import Drawing
 
-OBSERVED_LABEL = "observed (the log)"
+OBSERVED_LABEL = "observed"
 
 
 def pictures(evidence: TraceEvidence) -> list[Block]:

@@ -105,7 +105,7 @@ def step_lines(
     width = _words((int(drawn.edges_s[-1]) - int(drawn.edges_s[0])) / drawn.mean.size)
     scales = "; each panel has its own scale" if len(panels) > 1 else ""
     has_record = any(panel.recorded is not None for panel in panels)
-    area = f"Grey area ({recorded_label}) and strong line (replayed)" if has_record else "Strong line"
+    area = f"Grey area ({recorded_label}) and strong line (replay)" if has_record else "Strong line"
     return Drawing(
         file_name,
         svg,

@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
@@ -19,7 +20,7 @@ INK = "#222222"
 FAINT = "#d9d9d9"
 WIDTH_INCHES = 7.2
 # The text width of an A4 page at 2 cm margins is 6.7 inches: one figure fills it without shrinking much.
-LETTER_INCHES, KEY_INCHES, LEGEND_ROW_INCHES = 0.07, 0.65, 0.19
+LETTER_INCHES, KEY_INCHES, LEGEND_ROW_INCHES = 0.075, 0.6, 0.19
 # A letter at 9 pt, a legend's key with its gaps, and one row of a legend: on the generous side.
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, searchable, and no font to embed
@@ -80,8 +81,16 @@ class Drawing:
 
 def legend_columns(labels: Sequence[str]) -> int:
     """How many labels fit side by side: a wider legend would squeeze the axes under it."""
-    widest = max((len(label) for label in labels), default=0) * LETTER_INCHES + KEY_INCHES
-    return max(1, min(4, int(WIDTH_INCHES * 0.95 / widest)))
+
+    def width_inches(columns: int) -> float:
+        rows, longer = divmod(
+            len(labels), columns
+        )  # the first columns are one longer, as matplotlib fills them
+        starts = [rows * i + min(i, longer) for i in range(columns + 1)]
+        letters = [max(map(len, labels[a:b]), default=0) for a, b in pairwise(starts)]
+        return sum(letters) * LETTER_INCHES + columns * KEY_INCHES
+
+    return next((n for n in (4, 3, 2) if width_inches(n) <= 0.9 * WIDTH_INCHES), 1)
 
 
 def add_legend(ax: Any, columns: int) -> None:

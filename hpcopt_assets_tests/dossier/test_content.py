@@ -283,5 +283,5 @@ def test_a_log_without_starts_shows_the_replays_alone():
     )
     dossier = build_trace_dossier(evidence(jobs=unseen))
     assert "The log records no starts" in dossier.markdown
-    assert ">observed (the log)<" not in dossier.figures["waits.svg"]
+    assert ">observed<" not in dossier.figures["waits.svg"]
     assert "| observed | not known | not known |" in dossier.markdown

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 
-from hpcopt_assets.plots.style import OBSERVED, draw, line
+from hpcopt_assets.plots.style import OBSERVED, draw, legend_columns, line
 
 
 def paint(figure):
@@ -61,6 +61,13 @@ def test_pyplot_and_its_global_state_are_not_used():
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_legend_is_as_wide_as_fits():
+    assert legend_columns(["observed", "fifo_strict", "easy_backfill", "easy_clairvoyant"]) == 4
+    assert legend_columns(["x" * 20] * 9) == 3
+    assert legend_columns(["x" * 60] * 2) == 1
+    assert legend_columns([]) == 4
 
 
 def test_lines_differ_without_their_colour_from_their_neighbours():
