@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from hpcopt_assets.assets.checks import contract_checks, no_rule_is_broken
+from hpcopt_assets.assets.checks import contract_checks, invariant_check
 from hpcopt_assets.assets.claims import claims_assets
 from hpcopt_assets.assets.dossier import dossier_assets
 from hpcopt_assets.assets.fidelity import fidelity_assets
@@ -58,7 +58,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
     ]
     return dg.Definitions(
         assets=[*per_trace, *warehouse_assets(per_trace)],
-        asset_checks=[*contract_checks(per_trace), no_rule_is_broken],
+        asset_checks=[*contract_checks(per_trace), invariant_check()],
         jobs=[trace_job, publish_job],
         sensors=[arrivals, publish_when_settled],
         schedules=[nightly_repair],

@@ -4,8 +4,6 @@ In:  a table's contract, the rooms whose code makes it, the config models it rea
 Out: keyword arguments for `dg.asset` and `dg.AssetOut`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 In:  configs and upstream tables.   Out: inputs by policy, and facts of the one-row ingest report.
 """
 
-from __future__ import annotations
-
 import dagster as dg
 import polars as pl
 

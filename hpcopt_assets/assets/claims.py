@@ -1,7 +1,5 @@
 """Asset of claims: is each candidate policy better than the baseline?"""
 
-from __future__ import annotations
-
 import dagster as dg
 import polars as pl
 

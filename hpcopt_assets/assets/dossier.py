@@ -1,7 +1,5 @@
 """Asset of dossier: the document on one trace, with the lineage of its numbers."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import dagster as dg

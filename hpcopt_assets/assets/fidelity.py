@@ -1,7 +1,5 @@
 """Asset of fidelity: is each replay like what was observed?"""
 
-from __future__ import annotations
-
 import dagster as dg
 import polars as pl
 

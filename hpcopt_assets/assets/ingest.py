@@ -1,7 +1,5 @@
 """Assets of ingest: raw_trace -> trace_jobs, trace_rejects, ingest_report."""
 
-from __future__ import annotations
-
 import dagster as dg
 import polars as pl
 

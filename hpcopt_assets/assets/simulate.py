@@ -1,6 +1,6 @@
 """Assets of simulate: replay/<policy>, one a policy, and what is read off them."""
 
-from __future__ import annotations
+from typing import cast
 
 import dagster as dg
 import polars as pl
@@ -42,7 +42,7 @@ def _replay_asset(policy: Policy) -> dg.AssetsDefinition:
         )
         return result.schedule
 
-    return replayed
+    return cast("dg.AssetsDefinition", replayed)  # the decorator's type is lost with **made
 
 
 def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:

@@ -1,7 +1,5 @@
 """Asset of warehouse: the DuckDB catalog over every table, swapped in whole."""
 
-from __future__ import annotations
-
 import dagster as dg
 import polars as pl
 

@@ -4,8 +4,6 @@ In:  the log records of a run (Dagster's `loggers`).   Out: what `hpcopt run` sh
 Not here: anything the UI shows; it has the same events.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

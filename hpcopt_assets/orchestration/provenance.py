@@ -7,6 +7,8 @@ Out: code versions; `Materialization` records found by following input pointers,
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -27,7 +29,8 @@ from hpcopt_assets.contracts.lineage import InputVersion, Materialization
 PACKAGE = Path(__file__).resolve().parents[1]
 FLOORS = ("contracts", "measures")
 VERSION_DIGITS = 16
-RECORDED_PACKAGES = ("dagster", "duckdb", "numba", "numpy", "polars", "pyarrow")
+PAGE_RECORDS = 20
+RECORDED_PACKAGES = ("dagster", "duckdb", "matplotlib", "numba", "numpy", "polars", "pyarrow")
 
 
 @cache
@@ -58,25 +61,19 @@ def environment() -> dict[str, str]:
 
 
 def _materialization(record: dg.EventLogRecord) -> Materialization:
+    """A record as plain values; its inputs carry what Dagster tagged, which `_resolved` makes exact."""
     event = record.asset_materialization
-    if event is None:
-        raise EvidenceError(
-            found=f"record {record.storage_id} is no materialization",
-            needed="the materialization that an input pointer names",
-            where="Dagster's event log",
-            next_step="Materialize the trace again: its lineage then points to records that exist.",
-        )
+    assert event is not None  # noqa: S101 -- only materializations are fetched; for the type checker
     tags = event.tags or {}
+    prefix = f"{INPUT_EVENT_POINTER_TAG_PREFIX}/"
     inputs = tuple(
         InputVersion(
-            asset=name.removeprefix(f"{INPUT_EVENT_POINTER_TAG_PREFIX}/"),
+            asset=name.removeprefix(prefix),
             record_id=None if value == NULL_EVENT_POINTER else int(value),
-            data_version=tags.get(
-                f"{INPUT_DATA_VERSION_TAG_PREFIX}/" + name.removeprefix(f"{INPUT_EVENT_POINTER_TAG_PREFIX}/")
-            ),
+            data_version=tags.get(f"{INPUT_DATA_VERSION_TAG_PREFIX}/{name.removeprefix(prefix)}"),
         )
         for name, value in sorted(tags.items())
-        if name.startswith(f"{INPUT_EVENT_POINTER_TAG_PREFIX}/")
+        if name.startswith(prefix)
     )
     rows = event.metadata.get("dagster/row_count")
     return Materialization(
@@ -94,37 +91,64 @@ def _materialization(record: dg.EventLogRecord) -> Materialization:
 
 def latest(instance: dg.DagsterInstance, key: dg.AssetKey, partition: str) -> Materialization | None:
     """The latest materialization of one partition of an asset, or None."""
-    found = instance.fetch_materializations(
-        dg.AssetRecordsFilter(asset_key=key, asset_partitions=[partition]), limit=1
-    ).records
-    return _materialization(found[0]) if found else None
+    found = _history(instance, key, partition)
+    return next(found, None)
+
+
+def _history(
+    instance: dg.DagsterInstance, key: dg.AssetKey, partition: str | None, before: int | None = None
+) -> Iterator[Materialization]:
+    """Materializations of one partition, newest first, those recorded before a record id if one is given."""
+    cursor, has_more = None, True
+    wanted = dg.AssetRecordsFilter(
+        asset_key=key,
+        asset_partitions=None if partition is None else [partition],
+        before_storage_id=before,
+    )
+    while has_more:
+        page = instance.fetch_materializations(wanted, limit=PAGE_RECORDS, cursor=cursor)
+        yield from map(_materialization, page.records)
+        cursor, has_more = page.cursor, page.has_more
 
 
 def ancestry(instance: dg.DagsterInstance, start: tuple[Materialization, ...]) -> tuple[Materialization, ...]:
-    """All materializations that `start` was made from, itself included, by following input pointers.
+    """All materializations that `start` was made from, itself included, each with its inputs resolved.
 
-    Sorted by record, so upstream comes first. Raises EvidenceError where a pointer leads nowhere.
+    Sorted by record, so upstream comes first. Raises EvidenceError where an input is not in the log.
     """
-    known = {item.record_id: item for item in start}
+    known: dict[int, Materialization] = {}
     to_visit = list(start)
     while to_visit:
         item = to_visit.pop()
-        for source in item.inputs:
-            if source.record_id is None or source.record_id in known:
-                continue
-            found = instance.fetch_materializations(
-                dg.AssetRecordsFilter(
-                    asset_key=dg.AssetKey.from_user_string(source.asset), storage_ids=[source.record_id]
-                ),
-                limit=1,
-            ).records
-            if not found:
-                raise EvidenceError(
-                    found=f"no record {source.record_id} of {source.asset}",
-                    needed=f"the input that {item.asset} was made from",
-                    where="Dagster's event log",
-                    next_step="Materialize the trace again; its history was wiped.",
-                )
-            known[source.record_id] = _materialization(found[0])
-            to_visit.append(known[source.record_id])
+        if item.record_id in known:
+            continue
+        sources = [_resolved(instance, item, source) for source in item.inputs]
+        exact = tuple(InputVersion(s.asset, s.record_id, s.data_version) for s in sources)
+        known[item.record_id] = replace(item, inputs=exact)
+        to_visit += sources
     return tuple(known[record_id] for record_id in sorted(known))
+
+
+def _resolved(instance: dg.DagsterInstance, item: Materialization, source: InputVersion) -> Materialization:
+    """The very record that an input was read from.
+
+    For a partitioned input Dagster tags a pointer to the asset's latest record of *any* partition, and as
+    version the SHA-256 of the versions of the partitions read. With two traces at work the pointer may name
+    the other trace's record; partition and version together name the right one.
+    """
+    for made in _history(
+        instance, dg.AssetKey.from_user_string(source.asset), item.partition, item.record_id
+    ):
+        if made.data_version is not None and partition_version(made.data_version) == source.data_version:
+            return made
+    raise EvidenceError(
+        found=f"no record of {source.asset} with the version that {item.asset} was made from",
+        needed=f"its materialization before record {item.record_id}",
+        where=f"Dagster's event log, partition {item.partition}",
+        next_step="Materialize the trace again; its history was wiped.",
+    )
+
+
+def partition_version(data_version: str) -> str:
+    """What Dagster tags as input version where one partition of this data version was read."""
+    return hashlib.sha256(data_version.encode()).hexdigest()

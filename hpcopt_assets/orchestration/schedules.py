@@ -4,8 +4,6 @@ In:  the event log and the assets' current code versions.   Out: run requests.
 Not here: new files (sensors.py).
 """
 
-from __future__ import annotations
-
 import dagster as dg
 
 from hpcopt_assets.orchestration.jobs import TRACE_JOB, trace_job

@@ -4,8 +4,6 @@ In:  data/raw and the event log.   Out: partitions and run requests.
 Not here: what a run does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

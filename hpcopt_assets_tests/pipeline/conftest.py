@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 import dagster as dg
 import pytest
@@ -12,7 +13,11 @@ from hpcopt_assets.orchestration.jobs import TRACE_JOB
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.runner import PARTITIONS
 
-RunTrace = Callable[[str], dg.ExecuteInProcessResult]
+
+class RunTrace(Protocol):
+    """Takes one trace of data/raw through the graph, or through some of its assets."""
+
+    def __call__(self, trace_id: str, only: list[str] | None = None) -> dg.ExecuteInProcessResult: ...
 
 
 def swf(jobs: int = 60, procs: int = 8) -> str:
@@ -36,18 +41,21 @@ def defs(project: Project) -> dg.Definitions:
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
-    with dg.DagsterInstance.ephemeral() as ephemeral:
-        yield ephemeral
+    """On disk: a schedule's context opens the instance a second time, by reference."""
+    with dg.DagsterInstance.local_temp(overrides={"telemetry": {"enabled": False}}) as temporary:
+        yield temporary
 
 
 @pytest.fixture
 def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance) -> RunTrace:
-    """Take one trace of data/raw through the graph."""
-
-    def run(trace_id: str) -> dg.ExecuteInProcessResult:
+    def run(trace_id: str, only: list[str] | None = None) -> dg.ExecuteInProcessResult:
         instance.add_dynamic_partitions(PARTITIONS, [trace_id])
         return defs.resolve_job_def(TRACE_JOB).execute_in_process(
-            partition_key=trace_id, instance=instance, raise_on_error=False
+            partition_key=trace_id,
+            instance=instance,
+            raise_on_error=False,
+            run_config={"loggers": {"progress": {}}},
+            asset_selection=[dg.AssetKey(name) for name in only] if only else None,
         )
 
     return run

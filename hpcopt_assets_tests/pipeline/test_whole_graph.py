@@ -9,6 +9,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TABLES
 from hpcopt_assets.orchestration.io import part_path
@@ -60,19 +61,39 @@ def test_the_same_trace_again_gives_the_same_versions(
     assert None not in first.values()
 
 
-def test_the_ancestry_of_a_dossier_reaches_the_raw_file(
+def test_the_ancestry_of_a_dossier_is_of_its_own_trace_and_reaches_the_raw_file(
     project: Project, run_trace: RunTrace, instance: dg.DagsterInstance
 ) -> None:
+    """Two traces at work at once: Dagster's pointers then name the other trace's records."""
     (project.raw / "small.swf").write_text(swf())
     (project.raw / "other.swf").write_text(swf(jobs=30))
-    assert run_trace("small").success
-    assert run_trace("other").success
+    for only in (["raw_trace"], ["trace_jobs", "trace_rejects", "ingest_report"], None):
+        for trace_id in ("small", "other"):
+            assert run_trace(trace_id, only).success
     dossier = latest(instance, dg.AssetKey("trace_dossier"), "small")
     assert dossier is not None
     line = ancestry(instance, (dossier,))
     assert {item.asset for item in line} == {*STORED, "trace_dossier"}
     assert {item.partition for item in line} == {"small"}
     assert line[0].asset == "raw_trace"
+    recorded = {item.record_id: item for item in line}
+    for item in line:
+        for source in item.inputs:
+            assert source.record_id is not None
+            assert recorded[source.record_id].asset == source.asset
+            assert recorded[source.record_id].data_version == source.data_version
+
+
+def test_a_wiped_history_is_an_error_not_a_gap(
+    project: Project, run_trace: RunTrace, instance: dg.DagsterInstance
+) -> None:
+    (project.raw / "small.swf").write_text(swf())
+    assert run_trace("small").success
+    dossier = latest(instance, dg.AssetKey("trace_dossier"), "small")
+    assert dossier is not None
+    instance.wipe_assets([dg.AssetKey("raw_trace")])
+    with pytest.raises(EvidenceError, match="raw_trace"):
+        ancestry(instance, (dossier,))
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\1\2binary", b"; only: a header\n", b"no job here\n"])
