@@ -1,0 +1,78 @@
+"""Strategies that build jobs and policies, so that a failure shrinks to a few lines one can read."""
+
+from itertools import product
+
+from hypothesis import strategies as st
+
+from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder, Estimate, Order, Overrun
+from hpcopt_assets_tests.builders import job, trace
+
+CAPACITY = 8
+
+GAPS_S = st.sampled_from([0, 0, 0, 1, 1, 2, 5, 9, 60])
+PROCS = st.one_of(st.integers(1, CAPACITY), st.just(CAPACITY), st.just(1))
+RUNTIMES_S = st.one_of(
+    st.integers(0, 12), st.sampled_from([0, 30, 61, 90, 400, 2000, 9000, 361_000, 1_000_000])
+)
+REQUESTS_S = st.one_of(st.integers(1, 20), st.sampled_from([60, 300]))
+HOW_ASKED = st.sampled_from(["request", "request", "as it runs", "a bit more", "missing", "zero"])
+QUEUES = st.sampled_from([None, "a", "b"])
+
+
+@st.composite
+def jobs(draw, min_size=1, max_size=14):
+    """A `trace_jobs` frame: ties, overruns, zero runtimes, full-width jobs, missing and zero requests."""
+    submit_s, rows = 0, []
+    for number in range(draw(st.integers(min_size, max_size))):
+        submit_s += draw(GAPS_S)
+        runtime_s, asked = draw(RUNTIMES_S), draw(HOW_ASKED)
+        request = {"as it runs": runtime_s, "a bit more": runtime_s + 3, "missing": None, "zero": 0}
+        row = job(
+            number,
+            submit_s,
+            draw(PROCS),
+            runtime_s,
+            draw(REQUESTS_S) if asked == "request" else request[asked],
+            queue=draw(QUEUES),
+        )
+        rows.append(row)
+    return trace(rows)
+
+
+def policy(
+    order: str = "submit",
+    backfill: str = "easy",
+    backfill_order: str = "queue",
+    estimate: str = "requested",
+    hold: str = "requested",
+    overrun: str = "extend",
+) -> Policy:
+    """A policy by its parameters; the defaults are plain EASY."""
+    return Policy(
+        id="_".join(["p", order, backfill, backfill_order, estimate, hold, overrun]),
+        means="made by a test",
+        order=order,
+        backfill=backfill,
+        backfill_order=backfill_order,
+        estimate=estimate,
+        hold=hold,
+        overrun=overrun,
+        is_bound="actual" in (estimate, hold),
+    )
+
+
+POLICIES = [
+    policy(*parameters)
+    for parameters in product(
+        Order.words(),
+        Backfill.words(),
+        BackfillOrder.words(),
+        Estimate.words(),
+        Estimate.words(),
+        Overrun.words(),
+    )
+    if parameters[1:3] != ("none", "shortest")
+]
+FCFS, EASY = policy(backfill="none"), policy()
+EASY_POLICIES = [each for each in POLICIES if each.backfill is Backfill.EASY and each.order is Order.SUBMIT]

@@ -1,0 +1,202 @@
+"""Every rule is seen to fail on a schedule that breaks it, and never passes for want of evidence."""
+
+import polars as pl
+import pytest
+
+from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.tables import INVARIANT_REPORT
+from hpcopt_assets.contracts.vocabulary import Invariant, Verdict
+from hpcopt_assets.simulate.engine import replay, to_schedule
+from hpcopt_assets.simulate.invariants import check_schedule
+from hpcopt_assets.simulate.workload import select_workload
+from hpcopt_assets_tests.builders import trace
+from hpcopt_assets_tests.simulate.strategies import EASY, FCFS, policy
+
+# EASY on 10 processors: 1@0 2@100 3@150 4@3 5@150 6@5, with job 2 the head from 1 on and job 3 from 100 on.
+JOBS = trace([(1, 0, 6, 100), (2, 1, 8, 50), (3, 2, 4, 99), (4, 3, 2, 500), (5, 4, 2, 500), (6, 5, 2, 95)])
+
+
+def report(schedule: pl.DataFrame, rules=EASY, jobs=JOBS, capacity_procs=10) -> dict[Invariant, dict]:
+    frame = check_schedule(jobs, schedule, rules, capacity_procs)
+    validate(INVARIANT_REPORT, frame)
+    assert frame["invariant"].to_list() == list(Invariant.words())
+    return {Invariant(row["invariant"]): row for row in frame.iter_rows(named=True)}
+
+
+def verdicts(rows: dict[Invariant, dict]) -> dict[Invariant, Verdict]:
+    return {invariant: Verdict(row["verdict"]) for invariant, row in rows.items()}
+
+
+def with_starts(*start_s: int, rules=EASY, jobs=JOBS, capacity_procs=10) -> pl.DataFrame:
+    """A schedule with these starts, right in everything else."""
+    starts = pl.Series(start_s, dtype=pl.Int64).to_numpy()
+    return to_schedule(select_workload(jobs, capacity_procs), rules, starts)
+
+
+def moved(job_id: str, **columns: int) -> pl.DataFrame:
+    """EASY's schedule with some values of one job changed."""
+    is_it = pl.col("job_id") == job_id
+    return replay(JOBS, EASY, 10).schedule.with_columns(
+        pl.when(is_it).then(value).otherwise(name).alias(name) for name, value in columns.items()
+    )
+
+
+def test_easy_keeps_all_that_applies():
+    found = verdicts(report(replay(JOBS, EASY, 10).schedule))
+    assert found.pop(Invariant.STRICT_QUEUE_ORDER) is Verdict.NOT_ASSESSED
+    assert set(found.values()) == {Verdict.PASS}
+
+
+def test_fcfs_keeps_all_that_applies():
+    found = verdicts(report(replay(JOBS, FCFS, 10).schedule, FCFS))
+    assert found.pop(Invariant.HEAD_NEVER_DELAYED) is Verdict.NOT_ASSESSED
+    assert set(found.values()) == {Verdict.PASS}
+
+
+def test_what_does_not_apply_says_why():
+    rows = report(replay(JOBS, EASY, 10).schedule)
+    row = rows[Invariant.STRICT_QUEUE_ORDER]
+    assert row["checked_count"] == 0
+    assert (row["found"], row["allowed"]) == ("backfill easy, order submit", "backfill none, order submit")
+
+
+class TestEveryJobStartsOnce:
+    def test_a_missing_start(self):
+        schedule = replay(JOBS, EASY, 10).schedule.filter(pl.col("job_id") != "4")
+        row = report(schedule)[Invariant.EVERY_JOB_STARTS_ONCE]
+        assert (row["verdict"], row["violations_count"], row["job_id"]) == ("FAIL", 1, "4")
+
+    def test_a_second_start(self):
+        schedule = replay(JOBS, EASY, 10).schedule
+        row = report(pl.concat([schedule, schedule.tail(1)]))[Invariant.EVERY_JOB_STARTS_ONCE]
+        assert (row["verdict"], row["job_id"], row["found"]) == ("FAIL", "6", "one more start")
+
+    def test_a_start_of_a_job_that_was_to_be_left_out(self):
+        wide = trace([(1, 0, 6, 100), (2, 0, 60, 100)])
+        schedule = replay(wide, EASY, 60).schedule
+        row = report(schedule, jobs=wide)[Invariant.EVERY_JOB_STARTS_ONCE]
+        assert (row["verdict"], row["job_id"], row["at_s"]) == ("FAIL", "2", 100)
+
+    def test_attempts_of_one_job_are_told_apart(self):
+        twice = trace([(1, 0, 6, 100), (1, 5, 6, 50)])
+        found = verdicts(report(replay(twice, EASY, 10).schedule, jobs=twice))
+        assert Verdict.FAIL not in found.values()
+        assert found[Invariant.EVERY_JOB_STARTS_ONCE] is Verdict.PASS
+
+
+def test_a_start_before_the_release():
+    row = report(with_starts(0, 100, 150, 2, 150, 5))[Invariant.NO_START_BEFORE_RELEASE]
+    assert (row["verdict"], row["violations_count"], row["job_id"], row["at_s"]) == ("FAIL", 1, "4", 2)
+    assert (row["found"], row["allowed"]) == ("start from 2 s", "start from 3 s")
+
+
+@pytest.mark.parametrize("end_s", [502, 504, None])
+def test_an_end_that_is_not_start_plus_runtime(end_s: int | None):
+    row = report(moved("4", end_s=pl.lit(end_s, pl.Int64)))[Invariant.END_IS_START_PLUS_RUNTIME]
+    assert (row["verdict"], row["job_id"]) == ("FAIL", "4")
+    assert (row["found"], row["allowed"]) == (f"end at {end_s} s", "end at 503 s")
+
+
+def test_an_end_that_overran_where_jobs_are_killed():
+    jobs, kill = trace([(1, 0, 4, 50, 10)]), policy(overrun="kill")
+    extended = replay(jobs, EASY, 10).schedule
+    assert verdicts(report(extended, kill, jobs))[Invariant.END_IS_START_PLUS_RUNTIME] is Verdict.FAIL
+    killed = replay(jobs, kill, 10).schedule
+    assert verdicts(report(killed, kill, jobs))[Invariant.END_IS_START_PLUS_RUNTIME] is Verdict.PASS
+
+
+class TestWithinCapacity:
+    def test_more_processors_than_there_are(self):
+        # At 4 jobs 1, 4 and 5 hold 10; job 6 at 5 makes 12 until 100.
+        row = report(with_starts(0, 100, 150, 3, 4, 5))[Invariant.WITHIN_CAPACITY]
+        assert (row["verdict"], row["job_id"], row["at_s"]) == ("FAIL", "6", 5)
+        assert (row["found"], row["allowed"]) == ("12 processors in use", "10 processors")
+
+    def test_a_job_of_zero_runtime_that_does_not_fit(self):
+        jobs = trace([(1, 0, 6, 100), (2, 5, 6, 0)])
+        for start_s, verdict in ((5, Verdict.FAIL), (100, Verdict.PASS)):
+            schedule = with_starts(0, start_s, jobs=jobs)
+            assert verdicts(report(schedule, jobs=jobs))[Invariant.WITHIN_CAPACITY] is verdict
+
+    def test_zero_runtimes_follow_each_other_within_an_instant(self):
+        jobs = trace([(1, 0, 6, 0, 5), (2, 0, 6, 0, 5), (3, 0, 10, 7)])
+        schedule = replay(jobs, EASY, 10).schedule
+        assert schedule["start_s"].to_list() == [0, 0, 0]
+        assert verdicts(report(schedule, jobs=jobs))[Invariant.WITHIN_CAPACITY] is Verdict.PASS
+
+
+def test_a_later_job_that_starts_first_without_backfilling():
+    row = report(replay(JOBS, EASY, 10).schedule, FCFS)[Invariant.STRICT_QUEUE_ORDER]
+    assert (row["verdict"], row["violations_count"], row["job_id"]) == ("FAIL", 2, "4")
+    assert (row["found"], row["allowed"]) == ("start from 3 s", "start from 150 s")
+
+
+class TestHeadNeverDelayed:
+    @staticmethod
+    def row(*start_s: int, **how) -> dict:
+        jobs = how.get("jobs", JOBS)
+        schedule = with_starts(*start_s, **how)
+        rows = report(schedule, how.get("rules", EASY), jobs, how.get("capacity_procs", 10))
+        others = {k: v for k, v in verdicts(rows).items() if k is not Invariant.HEAD_NEVER_DELAYED}
+        assert Verdict.FAIL not in others.values(), others
+        return rows[Invariant.HEAD_NEVER_DELAYED]
+
+    def test_extra_processors_used_twice(self):
+        # Jobs 4 and 5 both outlast the shadow time, so the head waits until 503 instead of 100.
+        row = self.row(0, 503, 553, 3, 4, 100)
+        assert (row["verdict"], row["job_id"]) == ("FAIL", "2")
+        assert row["at_s"] == 1
+        assert "start at 503 s" in row["found"]
+
+    def test_a_second_head_without_a_reservation(self):
+        # Job 2 starts at 10 and job 3 is promised 20, but job 4 slips in at 10 and holds it up until 60.
+        jobs = trace([(1, 0, 4, 10), (2, 1, 2, 10), (3, 2, 4, 10), (4, 3, 2, 50)])
+        good = self.row(0, 10, 20, 30, jobs=jobs, capacity_procs=4)
+        assert (good["verdict"], good["violations_count"]) == ("PASS", 0)
+        bad = self.row(0, 10, 60, 10, jobs=jobs, capacity_procs=4)
+        assert (bad["verdict"], bad["job_id"], bad["at_s"]) == ("FAIL", "3", 10)
+
+    def test_a_promise_that_a_completion_had_moved_earlier(self):
+        # Head job 3 is first promised 100, and from 10 on, when job 1 ends early, 50. Job 4 comes at 20, ends
+        # at 70 and delays it to 70: later than the second promise, though earlier than the first.
+        jobs = trace([(1, 0, 4, 10, 100), (2, 0, 4, 50, 50), (3, 1, 10, 5), (4, 20, 2, 50)])
+        good = self.row(0, 0, 50, 55, jobs=jobs)
+        assert good["verdict"] == "PASS"
+        bad = self.row(0, 0, 70, 20, jobs=jobs)
+        assert (bad["verdict"], bad["job_id"], bad["at_s"]) == ("FAIL", "3", 20)
+
+    def test_a_head_that_idles_though_it_fits(self):
+        jobs = trace([(1, 0, 4, 10), (2, 1, 4, 10)])
+        assert self.row(0, 5, jobs=jobs)["verdict"] == "FAIL"
+        assert self.row(0, 1, jobs=jobs)["verdict"] == "NOT_ASSESSED"
+
+    def test_a_running_job_that_outlives_its_expected_end_excuses(self):
+        jobs = trace([(1, 0, 2, 30, 10), (2, 0, 4, 10, 10), (3, 15, 2, 5, 5)])
+        row = self.row(0, 30, 15, jobs=jobs, capacity_procs=4)
+        # Judged at 15 only: by then job 1 was believed to run until 70.
+        assert (row["verdict"], row["checked_count"]) == ("PASS", 1)
+
+    def test_nothing_is_passed_where_every_promise_is_excused(self):
+        jobs = trace([(1, 0, 2, 30, 10), (2, 0, 4, 10, 10)])
+        row = self.row(0, 30, jobs=jobs, capacity_procs=4)
+        assert row["verdict"] == "NOT_ASSESSED"
+        assert row["found"] == "1 instants with a waiting head, each followed by an overrun"
+
+    @pytest.mark.parametrize(
+        ("rules", "why"),
+        [
+            (policy(order="shortest"), "backfill easy, order shortest"),
+            (FCFS, "backfill none, order submit"),
+            (policy(estimate="actual"), "hold requested above estimate actual"),
+        ],
+    )
+    def test_is_not_assessed_where_no_promise_is_made(self, rules, why: str):
+        jobs = trace([(1, 0, 2, 5, 10), (2, 0, 4, 10, 10)])
+        row = report(replay(jobs, rules, 4).schedule, rules, jobs, 4)[Invariant.HEAD_NEVER_DELAYED]
+        assert (row["verdict"], row["found"]) == ("NOT_ASSESSED", why)
+
+
+def test_a_schedule_without_jobs_is_not_assessed():
+    for jobs in (trace([]), trace([(1, 0, 99, 5)])):
+        rows = report(replay(jobs, EASY, 10).schedule, jobs=jobs)
+        assert set(verdicts(rows).values()) == {Verdict.NOT_ASSESSED}
