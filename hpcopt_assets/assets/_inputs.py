@@ -3,6 +3,8 @@
 In:  configs and upstream tables.   Out: inputs by policy, and facts of the one-row ingest report.
 """
 
+from collections.abc import Mapping
+
 import dagster as dg
 import polars as pl
 
@@ -20,6 +22,11 @@ def replay_key(policy_id: str) -> dg.AssetKey:
 def replay_inputs(configs: Configs) -> dict[str, dg.AssetIn]:
     """Every policy's replay as an input named after the policy."""
     return {policy_id: dg.AssetIn(key=replay_key(policy_id)) for policy_id in configs.policies.ids}
+
+
+def by_policy(configs: Configs, schedules: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Schedules in the order of configs/policies.yaml; Dagster hands them over by name."""
+    return {policy_id: schedules[policy_id] for policy_id in configs.policies.ids}
 
 
 def capacity_of(ingest_report: pl.DataFrame) -> int:

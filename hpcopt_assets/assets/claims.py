@@ -4,7 +4,7 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._inputs import capacity_of, is_synthetic, replay_inputs
+from hpcopt_assets.assets._inputs import by_policy, capacity_of, is_synthetic, replay_inputs
 from hpcopt_assets.claims.judge import judge_claims
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.orchestration.configs import Configs
@@ -30,7 +30,7 @@ def claims_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     ) -> pl.DataFrame:
         verdicts = judge_claims(
             trace_id=context.partition_key,
-            schedules=schedules,
+            schedules=by_policy(configs, schedules),
             policies=configs.policies,
             capacity_procs=capacity_of(ingest_report),
             fidelity=fidelity_verdicts,

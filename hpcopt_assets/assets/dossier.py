@@ -6,7 +6,7 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER
-from hpcopt_assets.assets._inputs import replay_inputs
+from hpcopt_assets.assets._inputs import by_policy, replay_inputs
 from hpcopt_assets.dossier.evidence import TraceEvidence
 from hpcopt_assets.dossier.files import write_dossier
 from hpcopt_assets.dossier.trace import build_trace_dossier
@@ -50,7 +50,7 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
                 report=ingest_report,
                 rejects=trace_rejects,
                 jobs=trace_jobs,
-                schedules=schedules,
+                schedules=by_policy(configs, schedules),
                 measures=replay_measures,
                 invariants=invariant_report,
                 fidelity=fidelity_verdicts,

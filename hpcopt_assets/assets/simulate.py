@@ -6,7 +6,7 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._inputs import capacity_of, replay_inputs, replay_key
+from hpcopt_assets.assets._inputs import by_policy, capacity_of, replay_inputs, replay_key
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT, REPLAY_MEASURES, REPLAY_SCHEDULE
 from hpcopt_assets.measures.schedule import Schedule
@@ -76,7 +76,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         measured = measure_all(
             trace_id=context.partition_key,
             trace_jobs=trace_jobs,
-            schedules=schedules,
+            schedules=by_policy(configs, schedules),
             capacity_procs=capacity_of(ingest_report),
             config=configs.objective.measures,
         )

@@ -6,17 +6,23 @@ Not here: new numbers; every cell is read from a table.
 
 from __future__ import annotations
 
+import sys
+import textwrap
+from pathlib import Path
+
 import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS, INGEST_REPORT, REPLAY_MEASURES
-from hpcopt_assets.contracts.vocabulary import OBSERVED, ClaimCriterion, FidelityCriterion, Window
+from hpcopt_assets.contracts.vocabulary import OBSERVED, ClaimCriterion, FidelityCriterion, Verdict, Window
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.io import part_path
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.sources import source_of
 from hpcopt_assets.orchestration.terminal import print_table, say
 
+PROSE_WIDTH = 100
+SAMPLE_QUERY = "SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE window = 'steady'"
 COLUMNS = ["policy", "p95 bounded slowdown", "mean wait", "utilisation", "like the record?", "verdict"]
 
 
@@ -31,10 +37,17 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
         say(f"Dossier         {project.dossier_of(trace_id)}")
     policy_id = configs.objective.claims.baseline
     source = source_of(project.raw, trace_ids[0])
+    hpcopt = _shown(Path(sys.executable).with_name("hpcopt"))
     say("\nTry next:")
-    say("  hpcopt query \"SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE window = 'steady'\"")
-    say(f"  hpcopt replay {source} --policy {policy_id} --json")
-    say("  make ui")
+    say(f'  {hpcopt} query "{SAMPLE_QUERY}"')
+    say(f"  {hpcopt} replay {_shown(source)} --policy {policy_id} --overrun kill")
+    say("  make ui" if Path.cwd() == project.home else f"  make -C {_shown(project.home)} ui")
+
+
+def _shown(path: Path) -> str:
+    """The path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
@@ -57,7 +70,7 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
             return "the baseline"
         if policy is not None and policy.is_bound:
             return "a bound, no candidate"
-        return str(outcome[policy_id]["outcome"])
+        return str(outcome[policy_id]["outcome"] or Verdict.NOT_ASSESSED)
 
     def cells(row: dict[str, object]) -> list[str]:
         policy_id = str(row["policy"])
@@ -76,8 +89,10 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
     )
     print_table(COLUMNS, [cells(row) for row in steady.iter_rows(named=True)])
     for policy_id, row in outcome.items():
-        if row["outcome"] is not None:
-            say(f"  {policy_id}: {row['reason']}")
+        policy = configs.policies.get(policy_id)
+        if policy is not None and not policy.is_bound:
+            said = textwrap.wrap(f"{policy_id}: {row['reason']}", PROSE_WIDTH, subsequent_indent="    ")
+            say("\n".join(said))
     say()
 
 
