@@ -85,6 +85,17 @@ RELEASE_S = _instant("release_s", "when the job could first be scheduled: eligib
 PROCS = _procs("procs", "processors the job occupies: requested where known, else allocated", nullable=True)
 USER = _text("user", "who submitted the job", nullable=True)
 
+WAIT_RULE = Rule(
+    "wait_is_start_minus_release",
+    "wait_s = start_s - release_s",
+    lambda: pl.col("wait_s") == pl.col("start_s") - pl.col("release_s"),
+)
+END_RULE = Rule(
+    "end_is_start_plus_runtime",
+    "end_s = start_s + runtime_s",
+    lambda: pl.col("end_s") == pl.col("start_s") + pl.col("runtime_s"),
+)
+
 # --- ingest -----------------------------------------------------------------------------------------
 
 RAW_TRACE = Table(
@@ -156,16 +167,8 @@ TRACE_JOBS = Table(
     ),
     key=("trace_id", "job_id", "attempt"),
     rules=(
-        Rule(
-            "wait_is_start_minus_release",
-            "wait_s = start_s - release_s",
-            lambda: pl.col("wait_s") == pl.col("start_s") - pl.col("release_s"),
-        ),
-        Rule(
-            "end_is_start_plus_runtime",
-            "end_s = start_s + runtime_s",
-            lambda: pl.col("end_s") == pl.col("start_s") + pl.col("runtime_s"),
-        ),
+        WAIT_RULE,
+        END_RULE,
         Rule(
             "hold_is_release_minus_submit",
             "hold_s = release_s - submit_s",
@@ -280,16 +283,8 @@ REPLAY_SCHEDULE = Table(
             "a job has a start exactly where it has no reason to be left out",
             lambda: pl.col("start_s").is_not_null() == pl.col("left_out").is_null(),
         ),
-        Rule(
-            "wait_is_start_minus_release",
-            "wait_s = start_s - release_s",
-            lambda: pl.col("wait_s") == pl.col("start_s") - pl.col("release_s"),
-        ),
-        Rule(
-            "end_is_start_plus_runtime",
-            "end_s = start_s + runtime_s",
-            lambda: pl.col("end_s") == pl.col("start_s") + pl.col("runtime_s"),
-        ),
+        WAIT_RULE,
+        END_RULE,
     ),
 )
 
