@@ -51,6 +51,23 @@ class RequestKind(Vocabulary):
     UNKNOWN = "unknown"
 
 
+class TraceFormat(Vocabulary):
+    """What kind of log a file is, found from its content or given."""
+
+    SWF = "swf"
+    SACCT = "sacct"
+    PBS = "pbs"
+    PM100 = "pm100"
+    FDATA = "fdata"
+
+
+class Unit(Vocabulary):
+    """What a job occupies on its machine: processors, or whole nodes."""
+
+    PROCS = "procs"
+    NODES = "nodes"
+
+
 class RejectCode(Vocabulary):
     """Why an input line became no job."""
 
@@ -64,6 +81,12 @@ class RejectCode(Vocabulary):
     NEGATIVE_VALUE = "negative_value"
     DUPLICATE_JOB_ID = "duplicate_job_id"
     UNDECODABLE = "undecodable"
+    TOO_MANY_FIELDS = "too_many_fields"
+    NO_JOB_OF_STEP = "no_job_of_step"
+    PENDING_ARRAY_RANGE = "pending_array_range"
+    NOT_A_TIME = "not_a_time"
+    NOT_A_RECORD = "not_a_record"
+    UNKNOWN_RECORD_TYPE = "unknown_record_type"
 
 
 class QualityFlag(Vocabulary):
@@ -78,6 +101,20 @@ class QualityFlag(Vocabulary):
     DANGLING_PREDECESSOR = "dangling_predecessor"
     PROCS_FROM_ALLOCATION = "procs_from_allocation"
     UNKNOWN_STATUS = "unknown_status"
+    RECOVERED_FIELDS = "recovered_fields"
+    ELIGIBLE_UNKNOWN = "eligible_unknown"
+    ELIGIBLE_NOT_CREDIBLE = "eligible_not_credible"
+    INVALID_LIMIT = "invalid_limit"
+    MALFORMED_DURATION = "malformed_duration"
+    MALFORMED_VALUE = "malformed_value"
+    ELAPSED_DIFFERS = "elapsed_differs"
+    UNFINISHED = "unfinished"
+    TYPED_GPUS_DIFFER = "typed_gpus_differ"
+    AMBIGUOUS_LOCAL_TIME = "ambiguous_local_time"
+    DUPLICATE_ATTRIBUTE = "duplicate_attribute"
+    SUSPENDED = "suspended"
+    RERUN = "rerun"
+    NO_END_RECORD = "no_end_record"
 
 
 class CapacitySource(Vocabulary):

@@ -1,0 +1,62 @@
+"""Which format a file has, from its content; the name does not matter.
+
+In:  a file.   Out: a `TraceFormat`, or a TraceError that says what was looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.vocabulary import TraceFormat
+from hpcopt_assets.ingest.source import first_lines, is_parquet
+
+SAMPLE_LINES = 200
+PBS_LINE = re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];[^;]*;")
+SWF_FIELDS = 18
+PARQUET_COLUMNS = {
+    TraceFormat.PM100: {"job_id", "run_time", "time_limit"},
+    TraceFormat.FDATA: {"jid", "adt", "sdt", "edt"},
+}
+
+
+def detect(path: Path) -> TraceFormat:
+    """The format of a file. Raises `TraceError` where none fits."""
+    if is_parquet(path):
+        return _parquet_format(path)
+    for line in first_lines(path, SAMPLE_LINES):
+        text = line.strip()
+        if not text:
+            continue
+        if PBS_LINE.match(text):
+            return TraceFormat.PBS
+        if text.startswith(b";") or (b"|" not in text and _numbers(text) >= SWF_FIELDS):
+            return TraceFormat.SWF
+        if b"|" in text or b"jobid" in text.lower():
+            return TraceFormat.SACCT
+    raise TraceError(
+        found="no line of a known format among the first lines",
+        needed="an SWF, sacct or PBS accounting log, or PM100 or F-DATA parquet",
+        where=str(path),
+        next_step="Name the format with --format or in configs/traces.yaml.",
+    )
+
+
+def _numbers(line: bytes) -> int:
+    return sum(token.lstrip(b"+-")[:1].isdigit() for token in line.split())
+
+
+def _parquet_format(path: Path) -> TraceFormat:
+    import pyarrow.parquet as pq
+
+    names = set(pq.read_schema(path).names)
+    for found, needed in PARQUET_COLUMNS.items():
+        if names >= needed:
+            return found
+    raise TraceError(
+        found=f"parquet with columns {', '.join(sorted(names)[:12])} ...",
+        needed="the columns of PM100 (run_time, time_limit, ...) or F-DATA (jid, adt, sdt, edt, ...)",
+        where=str(path),
+        next_step="Name the format with --format, or write trace_jobs.parquet yourself and replay that.",
+    )
