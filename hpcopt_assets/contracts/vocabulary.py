@@ -101,6 +101,7 @@ class QualityFlag(Vocabulary):
     DANGLING_PREDECESSOR = "dangling_predecessor"
     PROCS_FROM_ALLOCATION = "procs_from_allocation"
     UNKNOWN_STATUS = "unknown_status"
+    PARTS_SUMMED = "parts_summed"
     RECOVERED_FIELDS = "recovered_fields"
     ELIGIBLE_UNKNOWN = "eligible_unknown"
     ELIGIBLE_NOT_CREDIBLE = "eligible_not_credible"

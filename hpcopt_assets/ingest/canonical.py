@@ -6,6 +6,8 @@ Not here: anything that only one format knows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from hpcopt_assets.contracts.tables import TRACE_JOBS
@@ -35,17 +37,39 @@ def shared_flags() -> dict[QualityFlag, pl.Expr]:
     }
 
 
-def trace_jobs_of(records: pl.LazyFrame, trace_id: str) -> pl.LazyFrame:
-    """`trace_jobs` of records, unsorted. Release is eligible where known and credible, else submit."""
+def flag_list(conditions: dict[QualityFlag, pl.Expr]) -> pl.Expr:
+    """The words of the flags whose condition holds, as a list; null counts as not holding.
+
+    Few combinations occur: a bit mask a row is looked up among lists that are made once.
+    """
+    mask = pl.sum_horizontal(
+        expression.fill_null(False).cast(pl.Int64) * 2**place for place, expression in enumerate(conditions.values())
+    )
+    return mask.map_batches(lambda masks: _lists(masks, tuple(conditions)), return_dtype=pl.List(pl.String))
+
+
+def _lists(masks: pl.Series, flags: tuple[QualityFlag, ...]) -> pl.Series:
+    found = masks.unique()
+    words = [[flag.value for place, flag in enumerate(flags) if mask & 2**place] for mask in found.to_list()]
+    table = pl.DataFrame({"mask": found, "words": pl.Series(words, dtype=pl.List(pl.String))})
+    return masks.to_frame("mask").join(table, on="mask", how="left", maintain_order="left")["words"]
+
+
+def trace_jobs_of(records: pl.LazyFrame, trace_id: str, max_runtime_s: Mapping[str, int]) -> pl.LazyFrame:
+    """`trace_jobs` of records, unsorted. Release is eligible where known and credible, else submit.
+
+    `max_runtime_s` gives the registry's limit by partition; by queue for a job that names no partition.
+    """
     release = pl.coalesce(_credible_eligible(), "submit_s")
-    flags = [
-        pl.when(expression.fill_null(False)).then(pl.lit(flag.value)) for flag, expression in shared_flags().items()
-    ]
+    place = pl.coalesce("partition", "queue")
     return records.with_columns(
         trace_id=pl.lit(trace_id),
         release_s=release,
         hold_s=release - pl.col("submit_s"),
         wait_s=pl.col("start_s") - release,
         procs=pl.coalesce("requested_procs", "allocated_procs"),
-        quality_flags=pl.concat_list("quality_flags", pl.concat_list(flags).list.drop_nulls()),
+        partition_limit_s=place.replace_strict(dict(max_runtime_s), default=None, return_dtype=pl.Int64)
+        if max_runtime_s
+        else pl.lit(None, dtype=pl.Int64),
+        quality_flags=pl.concat_list("quality_flags", flag_list(shared_flags())),
     ).select(pl.col(column.name).cast(column.dtype.polars) for column in TRACE_JOBS.columns)

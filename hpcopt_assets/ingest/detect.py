@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.source import first_lines, is_parquet
@@ -21,11 +22,11 @@ PARQUET_COLUMNS = {
 }
 
 
-def detect(path: Path) -> TraceFormat:
+def detect(path: Path, limits: IngestConfig) -> TraceFormat:
     """The format of a file. Raises `TraceError` where none fits."""
     if is_parquet(path):
         return _parquet_format(path)
-    for line in first_lines(path, SAMPLE_LINES):
+    for line in first_lines(path, limits, SAMPLE_LINES):
         text = line.strip()
         if not text:
             continue

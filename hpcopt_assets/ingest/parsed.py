@@ -16,7 +16,7 @@ from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import RejectCode
 
-DERIVED = ("trace_id", "wait_s", "release_s", "hold_s", "procs")
+DERIVED = ("trace_id", "wait_s", "release_s", "hold_s", "procs", "partition_limit_s")
 # Columns of trace_jobs that canonical.py derives in the same way for every format.
 RECORD_SCHEMA = pl.Schema(
     {name: dtype for name, dtype in TRACE_JOBS.polars_schema().items() if name not in DERIVED}
