@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hpcopt_assets.contracts.config import SAFE_ID, TraceEntry
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
-from hpcopt_assets.contracts.vocabulary import Overrun
+from hpcopt_assets.contracts.vocabulary import Overrun, TraceFormat, Unit
 from hpcopt_assets.orchestration.project import Project, find_project
 from hpcopt_assets.orchestration.terminal import print_table, say
 
@@ -92,11 +95,11 @@ def run(
     from hpcopt_assets.orchestration.findings import say_findings
     from hpcopt_assets.orchestration.instance import open_instance
     from hpcopt_assets.orchestration.runner import Registered, publish, register, run_trace
-    from hpcopt_assets.orchestration.sources import find_sources
+    from hpcopt_assets.orchestration.sources import known_traces
 
     project, configs = _configs()
-    wanted = [register(project, item) for item in trace or []]
-    wanted = wanted or [Registered(trace_id) for trace_id in find_sources(project.raw)]
+    wanted = [found for item in trace or [] for found in register(project, configs.traces, item)]
+    wanted = wanted or [Registered(trace_id) for trace_id in known_traces(project.raw, configs.traces)]
     if not wanted:
         raise InputError(
             "no traces",
@@ -175,49 +178,104 @@ def policies() -> None:
 # --- one file ----------------------------------------------------------------------------------------
 
 
-def _read_trace(path: Path, configs: Configs, trace_id: str | None = None) -> Ingested:
-    from hpcopt_assets.ingest.reader import ingest as read
-    from hpcopt_assets.orchestration.sources import trace_id_of
+@contextmanager
+def _read_trace(path: Path, configs: Configs, trace_id: str | None, stated: TraceEntry) -> Iterator[Ingested]:
+    """A raw trace read into a temporary folder; `stated` on the command line beats the registry."""
+    import tempfile
 
-    name = trace_id or trace_id_of(path.name)
+    from hpcopt_assets.ingest.parsed import SourceFile
+    from hpcopt_assets.ingest.reader import ingest as read
+    from hpcopt_assets.orchestration.sources import files_of, trace_id_of
+
+    name = trace_id or trace_id_of(path.resolve().name)
+    if not SAFE_ID.fullmatch(name):
+        raise InputError(
+            f"trace id {name!r}", f"letters, digits and _ . - ({SAFE_ID.pattern})", "--trace-id", "Rename it."
+        )
+    if path.is_dir() and not files_of(path):
+        raise InputError("an empty folder", "a log, or a folder of logs", str(path), "Name another.")
     entry = configs.traces.entry(name)
-    return read(
-        path,
-        trace_id=name,
-        source_file=path.name,
-        capacity_procs=entry.capacity_procs,
-        timezone=entry.timezone,
-        is_synthetic=entry.is_synthetic,
+    entry = entry.model_copy(update=stated.model_dump(exclude_unset=True))
+    files = tuple(
+        SourceFile(file, file.relative_to(path.parent).as_posix() if path.is_dir() else file.name)
+        for file in files_of(path)
     )
+    with tempfile.TemporaryDirectory(prefix="hpcopt-") as staging:
+        yield read(files, trace_id=name, entry=entry, limits=configs.ingest, staging=Path(staging))
+
+
+def _stated(**options: object) -> TraceEntry:
+    """What the command line says of a trace; options that were not given say nothing."""
+    from pydantic import ValidationError
+
+    try:
+        return TraceEntry.model_validate({key: value for key, value in options.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"{first['input']!r}",
+            first["msg"].removeprefix("Value error, "),
+            "the options",
+            "Correct the option.",
+        ) from error
+
+
+FormatOption = Annotated[
+    TraceFormat | None, typer.Option("--format", help="Found from the content if absent.")
+]
+TimezoneOption = Annotated[str | None, typer.Option(help="IANA name of the log's local times.")]
+FieldsOption = Annotated[
+    str | None, typer.Option(help="Field names of a headerless sacct dump, separated by commas.")
+]
+DialectOption = Annotated[str | None, typer.Option(help="Variety of the format, where it has several.")]
+CapacityOption = Annotated[
+    int | None, typer.Option(help="Processors of the machine; what the trace states if absent.")
+]
 
 
 @app.command()
 def ingest(
-    path: Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz).")],
+    path: Annotated[Path, typer.Argument(help="A raw trace: a file, or a folder of files.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     trace_id: Annotated[
         str | None, typer.Option(help="Name of the trace; the file's name if absent.")
     ] = None,
+    format_: FormatOption = None,
+    timezone: TimezoneOption = None,
+    fields: FieldsOption = None,
+    capacity: CapacityOption = None,
+    dialect: DialectOption = None,
 ) -> None:
     """Read one trace: trace_jobs.parquet, trace_rejects.parquet and ingest_report.json."""
-    from hpcopt_assets.contracts.schemas import validate
+    import shutil
+
+    from hpcopt_assets.contracts.schemas import validate, validate_file
     from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
     from hpcopt_assets.orchestration.files import beside, write_beside
 
     _, configs = _configs()
-    found = _read_trace(path, configs, trace_id)
-    frames = ((TRACE_JOBS, found.jobs), (TRACE_REJECTS, found.rejects), (INGEST_REPORT, found.report))
-    for table, frame in frames:
-        validate(table, frame)
     if out.exists() and not out.is_dir():
         raise InputError("a file", "a folder", str(out), "Name another --out.")
-    for table, frame in frames[:2]:
-        with beside(out / f"{table.name}.parquet") as target:
-            frame.write_parquet(target, compression="zstd")
-    report = found.report.row(0, named=True) | {"breakdown": found.breakdown}
-    write_beside(out / "ingest_report.json", (json.dumps(report, indent=2) + "\n").encode())
+    stated = _stated(
+        format=format_,
+        timezone=timezone,
+        fields=fields.split(",") if fields else None,
+        capacity_procs=capacity,
+        dialect=dialect,
+    )
+    with _read_trace(path, configs, trace_id, stated) as found:
+        validate_file(TRACE_JOBS, found.jobs_path)
+        validate(TRACE_REJECTS, found.rejects)
+        validate(INGEST_REPORT, found.report)
+        with beside(out / "trace_jobs.parquet") as target:
+            shutil.move(found.jobs_path, target)
+    with beside(out / "trace_rejects.parquet") as target:
+        found.rejects.write_parquet(target, compression="zstd")
+    report = found.report.row(0, named=True)
+    content = json.dumps(report | {"breakdown": found.breakdown}, indent=2) + "\n"
+    write_beside(out / "ingest_report.json", content.encode())
     say(
-        f"{found.jobs.height:,} jobs and {found.rejects.height:,} rejected lines of {path.name} are in {out}."
+        f"{report['jobs_count']:,} jobs and {report['rejects_count']:,} rejected lines of {path.name} are in {out}."
     )
 
 
@@ -225,7 +283,7 @@ def ingest(
 def replay(
     path: TracePath,
     policy: Annotated[str, typer.Option(help="A policy of `hpcopt policies`.")],
-    capacity: Annotated[int | None, typer.Option(help="Processors; what the trace states if absent.")] = None,
+    capacity: CapacityOption = None,
     tau: Annotated[int | None, typer.Option(help="Seconds; configs/objective.yaml's if absent.")] = None,
     out: Annotated[Path | None, typer.Option(help="Schedule to write: .csv or .parquet.")] = None,
     overrun: Annotated[Overrun | None, typer.Option(help="Replaces the policy's own rule.")] = None,
@@ -288,6 +346,20 @@ def replay(
         )
 
 
+def _is_trace_jobs(path: Path) -> bool:
+    """Whether a file is a trace_jobs.parquet rather than a raw trace."""
+    import pyarrow.parquet as pq
+
+    from hpcopt_assets.contracts.tables import TRACE_JOBS
+
+    if path.suffix != ".parquet" or not path.is_file():
+        return False
+    try:
+        return "trace_id" in pq.read_schema(path).names
+    except (OSError, ValueError):
+        return path.stem == TRACE_JOBS.name
+
+
 def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int | None]:
     """Jobs of a raw trace or a trace_jobs.parquet, and the machine's processors where they are known."""
     import polars as pl
@@ -295,11 +367,13 @@ def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int 
     from hpcopt_assets.contracts.schemas import validate
     from hpcopt_assets.contracts.tables import TRACE_JOBS
     from hpcopt_assets.measures.schedule import Schedule
+    from hpcopt_assets.measures.units import in_unit
     from hpcopt_assets.measures.usage import usage
 
-    if path.suffix != ".parquet":
-        found = _read_trace(path, configs)
-        return found.jobs, found.report["capacity_procs"].item()
+    if not _is_trace_jobs(path):
+        with _read_trace(path, configs, None, TraceEntry()) as found:
+            unit = Unit(found.report["capacity_unit"].item())
+            return in_unit(found.jobs, unit), found.report["capacity_procs"].item()
     try:
         jobs = TRACE_JOBS.shape(pl.read_parquet(path, hive_partitioning=False))
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -309,8 +383,9 @@ def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int 
     validate(TRACE_JOBS, jobs)
     if jobs.is_empty():
         raise InputError("no jobs", "at least one job", str(path), "Ingest the raw trace again.")
-    configured = configs.traces.entry(jobs["trace_id"][0]).capacity_procs
-    return jobs, configured or usage(Schedule.of(jobs)).peak() or None
+    entry = configs.traces.entry(jobs["trace_id"][0])
+    sized = in_unit(jobs, entry.unit)
+    return sized, entry.capacity_procs or usage(Schedule.of(sized)).peak() or None
 
 
 # --- results -----------------------------------------------------------------------------------------

@@ -213,14 +213,14 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Select(Frozen):
-    """Which jobs of a log belong to a trace: those of these partitions and of these queues; None keeps all."""
+    """Which jobs of a log belong to a trace: of these partitions, of these queues; None keeps all."""
 
     partitions: Annotated[tuple[Words, ...], Field(min_length=1)] | None = None
     queues: Annotated[tuple[Words, ...], Field(min_length=1)] | None = None
 
 
 class Split(Frozen):
-    """A log of several machines: one trace `<id>.<name>` for each partition or queue, with its own capacity."""
+    """A log of several machines: a trace `<id>.<name>` a partition or queue, with its capacity."""
 
     by: Literal["partition", "queue"]
     capacity: Annotated[dict[TraceId, Procs], Field(min_length=1)]
@@ -257,12 +257,12 @@ class TraceEntry(Frozen):
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
         if self.part_of is not None and (self.url or self.sha256 or self.split):
-            raise ValueError(f"a part of {self.part_of} has no file of its own: url, sha256 and split go there")
+            raise ValueError(f"a part of {self.part_of}: url, sha256 and split belong to that trace")
         if self.timezone is not None:
             try:
                 ZoneInfo(self.timezone)
             except (ZoneInfoNotFoundError, ValueError) as error:
-                raise ValueError(f"timezone {self.timezone!r}: an IANA name such as Europe/Stockholm") from error
+                raise ValueError(f"timezone {self.timezone!r}: no IANA name (Europe/Stockholm is)") from error
         steps = [step.since for step in self.capacity_steps]
         if steps != sorted(set(steps)):
             raise ValueError("capacity_steps must stand in ascending order of `since`")

@@ -105,7 +105,7 @@ RAW_TRACE = Table(
     (
         TRACE_ID,
         _text("source_file", "path of the file, relative to data/raw"),
-        _word("format", "format of the file, found from its content or given by the registry", v.TraceFormat.words()),
+        _word("format", "format, found from the content or given by the registry", v.TraceFormat.words()),
         _text("sha256", "SHA-256 of the file's bytes"),
         _bytes("size_bytes", "size of the file", nullable=False),
         _text("entry", "the trace's entry of configs/traces.yaml, as JSON"),
@@ -133,7 +133,9 @@ TRACE_JOBS = Table(
         _seconds("hold_s", "release minus submit"),
         _seconds("requested_runtime_s", "requested runtime (walltime) where it is a time", nullable=True),
         _word("requested_runtime_kind", "what the log says as a requested runtime", v.RequestKind.words()),
-        _seconds("partition_limit_s", "longest runtime of its partition, where the registry states it", nullable=True, lo=1),
+        _seconds(
+            "partition_limit_s", "longest runtime of its partition, by the registry", nullable=True, lo=1
+        ),
         PROCS,
         _procs("requested_procs", "processors asked for", nullable=True),
         _procs("allocated_procs", "processors given", nullable=True),
@@ -214,7 +216,7 @@ INGEST_REPORT = Table(
         _count("job_lines_count", "lines merged into jobs", unit="lines"),
         _count("rejects_count", "lines that became no job", unit="lines"),
         _count("jobs_count", "jobs (rows of trace_jobs)", unit="jobs"),
-        _count("unselected_jobs_count", "jobs of the log that the registry's `select` leaves to others", unit="jobs"),
+        _count("unselected_jobs_count", "jobs of the log that `select` leaves out", unit="jobs"),
         _count("started_jobs_count", "jobs with a known start", unit="jobs"),
         _text("computer", "machine, as the header names it", nullable=True),
         _text("installation", "site, as the header names it", nullable=True),

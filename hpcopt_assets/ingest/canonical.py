@@ -19,9 +19,9 @@ UNFINISHED = (JobState.RUNNING.value, JobState.PENDING.value)
 def _credible_eligible() -> pl.Expr:
     """Eligible between submission and start; null where it is unknown or cannot be."""
     eligible = pl.col("eligible_s")
-    return pl.when((eligible >= pl.col("submit_s")) & (pl.col("start_s").is_null() | (eligible <= pl.col("start_s")))).then(
-        eligible
-    )
+    return pl.when(
+        (eligible >= pl.col("submit_s")) & (pl.col("start_s").is_null() | (eligible <= pl.col("start_s")))
+    ).then(eligible)
 
 
 def shared_flags() -> dict[QualityFlag, pl.Expr]:
@@ -32,7 +32,8 @@ def shared_flags() -> dict[QualityFlag, pl.Expr]:
         QualityFlag.ZERO_REQUEST: pl.col("requested_runtime_s") == 0,
         QualityFlag.ALLOCATED_DIFFERS: requested != allocated,
         QualityFlag.PROCS_FROM_ALLOCATION: requested.is_null() & allocated.is_not_null(),
-        QualityFlag.ELIGIBLE_NOT_CREDIBLE: pl.col("eligible_s").is_not_null() & _credible_eligible().is_null(),
+        QualityFlag.ELIGIBLE_NOT_CREDIBLE: pl.col("eligible_s").is_not_null()
+        & _credible_eligible().is_null(),
         QualityFlag.UNFINISHED: pl.col("state").is_in(UNFINISHED),
     }
 
@@ -43,7 +44,8 @@ def flag_list(conditions: dict[QualityFlag, pl.Expr]) -> pl.Expr:
     Few combinations occur: a bit mask a row is looked up among lists that are made once.
     """
     mask = pl.sum_horizontal(
-        expression.fill_null(False).cast(pl.Int64) * 2**place for place, expression in enumerate(conditions.values())
+        expression.fill_null(False).cast(pl.Int64) * 2**place
+        for place, expression in enumerate(conditions.values())
     )
     return mask.map_batches(lambda masks: _lists(masks, tuple(conditions)), return_dtype=pl.List(pl.String))
 

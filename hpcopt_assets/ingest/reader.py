@@ -93,7 +93,7 @@ def raw_trace_rows(
             found=f"SHA-256 {found} ({sum(file.path.stat().st_size for file in files):,} bytes)",
             needed=f"SHA-256 {entry.sha256}, which configs/traces.yaml locks",
             where=f"trace {trace_id}",
-            next_step="Fetch the file again, or lock the new one with `hpcopt lock` and say why in the changelog.",
+            next_step="Fetch the file again, or lock the new one with `hpcopt lock`.",
         )
     return pl.DataFrame(rows, schema=RAW_TRACE.polars_schema())
 
@@ -139,9 +139,7 @@ def ingest(
         )
     jobs = pl.scan_parquet(target, hive_partitioning=False)
     rejects = _rejects(parsed.refused, trace_id)
-    report = _report(
-        jobs, parsed, entry, trace_id, kind, combined_sha256(hashes), len(files), unselected
-    )
+    report = _report(jobs, parsed, entry, trace_id, kind, combined_sha256(hashes), len(files), unselected)
     return Ingested(target, rejects, report, _breakdown(jobs, rejects, parsed))
 
 
@@ -160,7 +158,8 @@ def _selected(records: pl.LazyFrame, entry: TraceEntry) -> tuple[pl.LazyFrame, i
 
 def _no_jobs(files: tuple[SourceFile, ...], parsed: Parsed, unselected: int) -> TraceError:
     counts, refused = parsed.counts, parsed.refused
-    found = f"no job among {counts.lines} lines ({counts.header + counts.comment + counts.blank} header, comment or blank"
+    silent = counts.header + counts.comment + counts.blank
+    found = f"no job among {counts.lines} lines ({silent} header, comment or blank"
     if refused:
         first = min(refused)
         found += f", {len(refused)} refused; line {first.source_line}: {first.code}, {first.reason}"
@@ -193,7 +192,15 @@ def _report(
     unselected: int,
 ) -> pl.DataFrame:
     sizes = jobs.select(
-        "release_s", "start_s", "end_s", "runtime_s", "procs", "requested_procs", "allocated_procs", "nodes", "user"
+        "release_s",
+        "start_s",
+        "end_s",
+        "runtime_s",
+        "procs",
+        "requested_procs",
+        "allocated_procs",
+        "nodes",
+        "user",
     ).collect()
     capacity, source, peak, over_s = _capacity(sizes, entry, parsed.machine.max_procs)
     row = {

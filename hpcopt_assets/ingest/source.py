@@ -123,7 +123,11 @@ def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> 
             if expanded > limits.max_expanded_bytes:
                 # A small packed file may expand without end.
                 raise _over_limit(
-                    path, "its expanded size in bytes", expanded, limits.max_expanded_bytes, "max_expanded_bytes"
+                    path,
+                    "its expanded size in bytes",
+                    expanded,
+                    limits.max_expanded_bytes,
+                    "max_expanded_bytes",
                 )
             cut = rest.rfind(b"\n") + 1 if more else len(rest)
             if cut:
@@ -133,7 +137,11 @@ def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> 
                 return
             if len(rest) - cut > limits.max_line_characters:
                 raise _over_limit(
-                    path, "the length of a line", len(rest) - cut, limits.max_line_characters, "max_line_characters"
+                    path,
+                    "the length of a line",
+                    len(rest) - cut,
+                    limits.max_line_characters,
+                    "max_line_characters",
                 )
             rest = rest[cut:] + more
 

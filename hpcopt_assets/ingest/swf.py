@@ -49,6 +49,8 @@ def _machine(logs: list[SwfLog]) -> Machine:
     def first(name: str) -> object:
         return next((value for header in headers if (value := getattr(header, name)) is not None), None)
 
-    stated = {name: first(name) for name in ("computer", "installation", "timezone", "unix_start_s", "max_procs")}
+    stated = {
+        name: first(name) for name in ("computer", "installation", "timezone", "unix_start_s", "max_procs")
+    }
     notes = tuple(dict.fromkeys(note for header in headers for note in header.notes))
     return Machine(notes=notes, **stated)  # type: ignore[arg-type]

@@ -17,9 +17,9 @@ from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import flag_list
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
-from hpcopt_assets.ingest.swf_log import SwfLog
 from hpcopt_assets.ingest.swf_header import SPAN_MAX_S
 from hpcopt_assets.ingest.swf_lines import FIELD_NAMES, Refused
+from hpcopt_assets.ingest.swf_log import SwfLog
 
 UNKNOWN = -1.0
 ID_MAX = 2**53
@@ -164,7 +164,8 @@ def _one_line_a_job(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost], in
         .with_columns(is_summed=pl.lit(True))
     )
     rest = records.filter(~first).with_columns(
-        *(pl.col(name).first().over("job").alias(f"kept_{name}") for name in (*SAID, *WHERE)), is_summed=pl.lit(False)
+        *(pl.col(name).first().over("job").alias(f"kept_{name}") for name in (*SAID, *WHERE)),
+        is_summed=pl.lit(False),
     )
     is_kept = pl.all_horizontal(pl.col(name) == pl.col(f"kept_{name}") for name in WHERE)
     says_same = pl.all_horizontal(pl.col(name) == pl.col(f"kept_{name}") for name in SAID)
@@ -226,8 +227,7 @@ def _records(whole: pl.DataFrame) -> pl.DataFrame:
         requested_runtime_s=_seconds("requested_time"),
         requested_procs=_positive("requested").cast(pl.Int64),
         allocated_procs=_positive("allocated").cast(pl.Int64),
-        is_dangling=_known("preceding").is_not_null()
-        & ~pl.col("preceding").is_in(whole["job"].implode()),
+        is_dangling=_known("preceding").is_not_null() & ~pl.col("preceding").is_in(whole["job"].implode()),
     )
     start_s = pl.col("submit_s") + pl.col("queued_s")
     own = {

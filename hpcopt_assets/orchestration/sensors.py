@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from hpcopt_assets.contracts.config import TracesConfig
 from hpcopt_assets.orchestration.jobs import TRACE_JOB, publish_job, trace_job
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.provenance import latest
-from hpcopt_assets.orchestration.sources import find_sources
+from hpcopt_assets.orchestration.sources import files_of, find_sources, known_traces
 
 RAW_TRACE = dg.AssetKey("raw_trace")
 INTERVAL_S = 30
@@ -39,15 +40,20 @@ class Arrived:
     changed_at_s: float
 
 
-def settled(project: Project, now_s: float) -> dict[str, Arrived]:
-    """Trace id -> its files, for those that have not changed within the last seconds."""
+def settled(project: Project, registry: TracesConfig, now_s: float) -> dict[str, Arrived]:
+    """Trace id -> its files, for those that have not changed within the last seconds.
+
+    A trace that is a part of another shares its files.
+    """
     found = {}
-    for trace_id, paths in find_sources(project.raw).items():
-        facts = [(path.name, path.lstat()) for path in paths]
+    owners = known_traces(project.raw, registry)
+    for owner, sources in find_sources(project.raw).items():
+        facts = [(str(path), path.lstat()) for source in sources for path in (source, *files_of(source))]
         changed_at_s = max(stat.st_mtime for _, stat in facts)
         if now_s - changed_at_s >= SETTLED_AFTER_S:
             text = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
-            found[trace_id] = Arrived(hashlib.sha256(text.encode()).hexdigest()[:16], changed_at_s)
+            arrived = Arrived(hashlib.sha256(text.encode()).hexdigest()[:16], changed_at_s)
+            found |= {trace_id: arrived for trace_id, whose in owners.items() if whose == owner}
     return found
 
 
@@ -57,14 +63,18 @@ def settled(project: Project, now_s: float) -> dict[str, Arrived]:
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="A new or replaced file in data/raw becomes a partition and a run.",
 )
-def arrivals(context: dg.SensorEvaluationContext, project: dg.ResourceParam[Project]) -> dg.SensorResult:
+def arrivals(
+    context: dg.SensorEvaluationContext,
+    project: dg.ResourceParam[Project],
+    registry: dg.ResourceParam[TracesConfig],
+) -> dg.SensorResult:
     """Request a run for each trace whose files differ from those seen at the last tick.
 
     A trace that was never seen here but taken in since its files last changed (by the command line, or
     before the sensor's memory was wiped) is only remembered.
     """
     seen: dict[str, str] = json.loads(context.cursor or "{}")
-    now = settled(project, time.time())
+    now = settled(project, registry, time.time())
     changed = [trace_id for trace_id, found in now.items() if seen.get(trace_id) != found.signature]
     known = set(context.instance.get_dynamic_partitions(traces.name or ""))
 
