@@ -339,6 +339,7 @@ class ProfileConfig(Frozen):
 
     top_share: Ratio
     hill_tail_share: Ratio
+    hill_min_tail: PositiveInt
     flurry_window_s: Seconds
     flurry_min_jobs: PositiveInt
     flurry_min_share: Ratio

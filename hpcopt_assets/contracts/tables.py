@@ -255,6 +255,47 @@ INGEST_REPORT = Table(
     ),
 )
 
+# --- profile ----------------------------------------------------------------------------------------
+
+TRACE_PROFILE = Table(
+    "trace_profile",
+    "One row per measure of a trace's workload and item (quantile, hour, week, user's burst): one number.",
+    (
+        TRACE_ID,
+        _word("topic", "what the measure is about", v.ProfileTopic.words()),
+        _word("measure", "what is stated", v.ProfileMeasure.words()),
+        _text("item", "of what: `p50`, `hour 13`, `week 2024-01-01`, `flurry 1`, `all` ..."),
+        _count("position", "place of the item among those of its measure, from 1", unit="ordinal", lo=1),
+        _real("value", "the number; null where it is not known, and `note` then says why", "see unit", lo=None),
+        _text("unit", "unit of value, lower and upper"),
+        _real("lower", "lower end of the 95 % interval, where there is one", "see unit", lo=None),
+        _real("upper", "upper end of the 95 % interval, where there is one", "see unit", lo=None),
+        _count("evidence_count", "jobs (gaps, hours, users) that the value rests on"),
+        _text("user", "the user that the row is about", nullable=True),
+        _instant("start_s", "start of the stretch of time that the row is about", nullable=True),
+        _instant("end_s", "end of that stretch (excluded)", nullable=True),
+        _text("note", "why the value is null, or what else there is to know", nullable=True),
+    ),
+    key=("trace_id", "topic", "measure", "item"),
+    rules=(
+        Rule(
+            "null_has_its_reason",
+            "value is known, or note says why it is not",
+            lambda: pl.col("value").is_not_null() | pl.col("note").is_not_null(),
+        ),
+        Rule(
+            "numbers_are_finite",
+            "value, lower and upper are finite where they are known",
+            lambda: pl.all_horizontal(pl.col("value", "lower", "upper").is_finite().fill_null(True)),
+        ),
+        Rule(
+            "interval_holds_its_value",
+            "lower <= value <= upper",
+            lambda: pl.col("value").is_between("lower", "upper"),
+        ),
+    ),
+)
+
 # --- replay -----------------------------------------------------------------------------------------
 
 REPLAY_SCHEDULE = Table(
@@ -388,6 +429,7 @@ TABLES: dict[str, Table] = {
         TRACE_JOBS,
         TRACE_REJECTS,
         INGEST_REPORT,
+        TRACE_PROFILE,
         REPLAY_SCHEDULE,
         INVARIANT_REPORT,
         REPLAY_MEASURES,

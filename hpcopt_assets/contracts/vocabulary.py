@@ -126,6 +126,50 @@ class CapacitySource(Vocabulary):
     OBSERVED_PEAK = "observed_peak"
 
 
+class ProfileTopic(Vocabulary):
+    """What a part of a workload's profile is about."""
+
+    RUNTIMES = "runtimes"
+    SIZES = "sizes"
+    WORK = "work"
+    REQUESTS = "requests"
+    ARRIVALS = "arrivals"
+    CONGESTION = "congestion"
+    USERS = "users"
+    FLURRIES = "flurries"
+
+
+class ProfileMeasure(Vocabulary):
+    """What a row of a workload's profile states."""
+
+    RUNTIME = "runtime"
+    SIZE = "size"
+    WORK = "work"
+    TAIL_INDEX = "tail_index"
+    TOP_SHARE = "top_share"
+    SERIAL_SHARE = "serial_share"
+    POWER_OF_TWO_SHARE = "power_of_two_share"
+    REQUEST_OVER_RUNTIME = "request_over_runtime"
+    AT_REQUEST_SHARE = "at_request_share"
+    PAST_REQUEST_SHARE = "past_request_share"
+    NO_REQUEST_SHARE = "no_request_share"
+    HOUR_OF_DAY = "hour_of_day"
+    WEEKDAY = "weekday"
+    GAP = "gap"
+    GAP_VARIATION = "gap_variation"
+    HOURLY_DISPERSION = "hourly_dispersion"
+    QUEUE_LENGTH = "queue_length"
+    UTILISATION = "utilisation"
+    USERS = "users"
+    LARGEST_USER_SHARE = "largest_user_share"
+    HERFINDAHL = "herfindahl"
+    GINI = "gini"
+    FLURRIES = "flurries"
+    FLURRY_SHARE = "flurry_share"
+    FLURRY_SHARE_MEANWHILE = "flurry_share_meanwhile"
+    FLURRY_ALIKE_SHARE = "flurry_alike_share"
+
+
 class Order(Vocabulary):
     """Order of the waiting queue, the head included."""
 
