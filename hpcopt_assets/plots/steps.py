@@ -98,7 +98,7 @@ def step_lines(
             ax.set_ylim(bottom=0)
             ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
             ax.yaxis.set_major_formatter("{x:,.0f}")
-        _dates(axes[-1])
+        dates(axes[-1])
 
     svg = draw(file_name, 0.45 + PANEL_INCHES * len(panels), title, paint)
     drawn = cut(panels[0].replayed)
@@ -124,7 +124,8 @@ def _series(ax: Any, cut: Buckets, look: Line, label: str, *, has_area: bool) ->
         ax.stairs(cut.mean, days, color=look.colour, linewidth=look.width, baseline=None, label=label)
 
 
-def _dates(ax: Any) -> None:
+def dates(ax: Any) -> None:
+    """Dates (UTC) on a time axis in days since the epoch."""
     from matplotlib.dates import UTC, AutoDateLocator, ConciseDateFormatter
 
     locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
