@@ -51,8 +51,10 @@ def hours_and_weekdays(at_s: IntArray, zone: Zone) -> tuple[IntArray, IntArray]:
 def weeks(span: Span, zone: Zone) -> list[Week]:
     """The span (not empty) cut at the Mondays' local midnights; weeks of a clock change are an hour off."""
     ends = _local(np.array([span.start_s, span.end_s - 1], dtype=np.int64), zone.name)
-    first, last = ends.dt.replace_time_zone(None).dt.truncate("1w")
-    mondays = pl.datetime_range(first, last, interval="1w", eager=True)
+    days = pl.DataFrame({"monday": ends.dt.replace_time_zone(None).dt.truncate("1w")})
+    # Named inside polars: Python's own dates end with the year 9999, a broken clock may not.
+    every = pl.datetime_range(pl.col("monday").first(), pl.col("monday").last(), interval="1w")
+    mondays = days.select(every).to_series()
     # Where clocks go forward at midnight there is none: the day begins at one.
     begins = pl.select(
         pl.coalesce(

@@ -17,6 +17,8 @@ from hpcopt_assets.profile.calendar import Zone, weeks
 from hpcopt_assets.profile.rows import ALL, Row, unknown
 
 PERCENTILES = (50, 75, 90, 95, 99)
+LONGEST_S = 100 * 366 * 86400
+# A record that is longer has an instant which a broken clock wrote: there would be a row for each week.
 _TOPIC = ProfileTopic.CONGESTION
 _NO_STARTS = "no job has a known start, runtime and size"
 
@@ -53,12 +55,15 @@ def _utilisation(observed: Schedule, capacity: int | None, zone: Zone) -> list[R
     whole = utilisation(observed, capacity, span)
     if whole is None:
         return [unknown(_TOPIC, measure, "the record spans no time", len(observed))]
+    total = Row(_TOPIC, measure, ALL, whole, len(observed), start_s=span.start_s, end_s=span.end_s)
+    if span.seconds > LONGEST_S:
+        return [total._replace(note="weeks are not listed: the record spans more than a century")]
     cut = weeks(span, zone)
     edges_s = np.array([span.start_s, *(week.span.end_s for week in cut)], dtype=np.int64)
     means = means_between(usage(observed), edges_s) / capacity
     ran = _running_in(observed, edges_s)
     return [
-        Row(_TOPIC, measure, ALL, whole, len(observed), start_s=span.start_s, end_s=span.end_s),
+        total,
         *(
             Row(
                 _TOPIC,

@@ -78,3 +78,20 @@ def test_what_cannot_be_known_says_why():
     assert "one instant" in row(profile(ran), "congestion", "queue_length")["note"]
     instant = trace([job(1, 0, 4, 0, wait_s=0)])
     assert "no time" in row(profile(instant), "congestion", "utilisation")["note"]
+
+
+def test_a_broken_clock_makes_no_million_weeks():
+    jobs = trace([job(1, 0, 4, 100, wait_s=0), job(2, 2**40 - 1000, 4, 100, wait_s=5)])
+    found = profile(jobs, timezone="Europe/Stockholm").filter(measure="utilisation")
+    assert found["item"].to_list() == ["all"]
+    assert found["value"].item() == pytest.approx(80 / 2**40, rel=1e-3)
+    assert "more than a century" in found["note"].item()
+
+
+def test_years_after_9999_have_weeks_too():
+    start_s = 10**12  # in the year 33658
+    jobs = trace([job(1, start_s, 4, 2 * WEEK_S, wait_s=0)])
+    weeks = profile(jobs, timezone="Europe/Stockholm").filter(measure="utilisation").slice(1)
+    assert weeks.height == 3
+    assert weeks["value"].to_list() == pytest.approx([0.4] * 3)
+    assert weeks["item"][0].startswith("week +33658-")

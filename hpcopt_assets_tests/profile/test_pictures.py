@@ -104,6 +104,13 @@ def test_utilisation_shows_the_whole_machine_and_what_exceeds_it():
     assert "300 %" in drawn(0.2, 3.0)
 
 
+def test_years_after_9999_are_drawn_as_days():
+    far = [job(i, 10**12 + i * DAY_S, 4, 2 * DAY_S, wait_s=3600) for i in range(20)]
+    made = figures(trace(far))
+    for name in ("utilisation.svg", "queue_length.svg"):
+        assert "days since 1970-01-01 (UTC)" in texts(made[name])
+
+
 def test_sizes_have_powers_of_two_as_ticks():
     svg = size_distribution(
         [Sample("nodes of a job", pl.Series([1, 3, 1 << 24]).to_numpy())],
