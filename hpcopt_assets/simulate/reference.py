@@ -110,7 +110,7 @@ def decide(
 # --- the machine, which alone knows how long jobs run --------------------------------------------------
 
 
-def _run(
+def run(
     jobs: Sequence[Queued],
     release_s: Sequence[int],
     runtime_s: Sequence[int],
@@ -118,7 +118,7 @@ def _run(
     backfill: Backfill,
     backfill_order: BackfillOrder,
 ) -> list[int]:
-    """Start (s) of each of `jobs`, which are in ascending order of release."""
+    """Start (s) of each of `jobs`, which are in ascending order of release and all fit the machine."""
     start_s = [0] * len(jobs)
     queue: list[Queued] = []
     running: dict[int, Running] = {}
@@ -159,7 +159,7 @@ def replay_starts(workload: Workload, policy: Policy) -> list[int]:
         )
     ]
     runtime_s = workload.replayed_runtime_s(policy.overrun).tolist()
-    return _run(jobs, release_s, runtime_s, workload.capacity_procs, policy.backfill, policy.backfill_order)
+    return run(jobs, release_s, runtime_s, workload.capacity_procs, policy.backfill, policy.backfill_order)
 
 
 def priority_starts(
@@ -187,4 +187,4 @@ def priority_starts(
     for position, (rank, width, believed) in enumerate(zip(priority, procs, believed_s, strict=True)):
         limit_s = max(believed, SHORTEST_ESTIMATE_S)
         jobs.append(Queued(rank, position, width, limit_s, limit_s, limit_s))
-    return _run(jobs, release_s, runtime_s, capacity_procs, Backfill.EASY, BackfillOrder.QUEUE)
+    return run(jobs, release_s, runtime_s, capacity_procs, Backfill.EASY, BackfillOrder.QUEUE)

@@ -41,9 +41,8 @@ def defs(project: Project) -> dg.Definitions:
 
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:
-    """On disk: a schedule's context opens the instance a second time, by reference."""
-    with dg.DagsterInstance.local_temp(overrides={"telemetry": {"enabled": False}}) as temporary:
-        yield temporary
+    with dg.DagsterInstance.ephemeral() as ephemeral:
+        yield ephemeral
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
-"""What starts runs by itself: files that arrive, batches that settle, and the night."""
+"""What starts runs by itself: files that arrive and batches that settle."""
 
 from __future__ import annotations
 
 import os
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
@@ -12,7 +11,6 @@ import pytest
 
 from hpcopt_assets.orchestration.jobs import TRACE_JOB
 from hpcopt_assets.orchestration.project import Project
-from hpcopt_assets.orchestration.schedules import nightly_repair
 from hpcopt_assets.orchestration.sensors import SETTLED_AFTER_S, arrivals, publish_when_settled
 from hpcopt_assets_tests.pipeline.conftest import RunTrace, swf
 
@@ -127,30 +125,3 @@ def _empty_job() -> dg.JobDefinition:
     def job() -> None: ...
 
     return job
-
-
-def repaired(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[str | None]:
-    context = dg.build_schedule_context(
-        instance=instance,
-        scheduled_execution_time=datetime(2026, 1, 2, 2, 30, tzinfo=UTC),
-        repository_def=defs.get_repository_def(),
-    )
-    result = nightly_repair(context)
-    return [] if isinstance(result, dg.SkipReason) else [request.partition_key for request in result]
-
-
-def test_the_night_repairs_what_is_missing_or_made_by_older_decisions(
-    project: Project, defs: dg.Definitions, run_trace: RunTrace, instance: dg.DagsterInstance
-) -> None:
-    from hpcopt_assets.definitions import build_definitions
-
-    (project.raw / "a.swf").write_text(swf())
-    (project.raw / "b.swf").write_text(swf())
-    assert run_trace("a").success
-    instance.add_dynamic_partitions("traces", ["b"])
-    assert repaired(defs, instance) == ["b"]
-    assert run_trace("b").success
-    assert repaired(defs, instance) == []
-    limits = project.configs / "fidelity.yaml"
-    limits.write_text(limits.read_text().replace("max_bsld_ks: 0.15", "max_bsld_ks: 0.2"))
-    assert repaired(build_definitions(), instance) == ["a", "b"]

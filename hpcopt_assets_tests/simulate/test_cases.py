@@ -42,8 +42,20 @@ def test_backfilling_tests_the_shadow_time_first_and_uses_up_the_extra_processor
 
 
 def test_a_job_that_ends_by_the_shadow_time_leaves_the_extra_processors_alone():
-    jobs = trace([(1, 0, 6, 100), (2, 1, 8, 50), (3, 2, 2, 50), (4, 3, 2, 500)])
-    assert starts(jobs, EASY, 10) == {"1": 0, "2": 100, "3": 2, "4": 3}
+    jobs = trace([(1, 0, 6, 100), (2, 1, 8, 50), (3, 2, 2, 50), (4, 2, 2, 500)])
+    assert starts(jobs, EASY, 10) == {"1": 0, "2": 100, "3": 2, "4": 2}
+
+
+def test_two_jobs_of_one_pass_do_not_share_the_extra_processors():
+    jobs = trace([(1, 0, 6, 100), (2, 1, 8, 50), (3, 2, 2, 500), (4, 2, 2, 500), (5, 2, 2, 98)])
+    assert starts(jobs, EASY, 10) == {"1": 0, "2": 100, "3": 2, "4": 150, "5": 2}
+
+
+def test_shorter_jobs_are_tried_first_where_the_policy_says_so_and_ties_keep_the_order_of_the_queue():
+    jobs = trace([(1, 0, 2, 100), (2, 1, 4, 10), (3, 2, 2, 50), (4, 2, 2, 20), (5, 2, 2, 20)])
+    shortest = policy(backfill_order="shortest")
+    assert starts(jobs, shortest, 4) == {"1": 0, "2": 100, "3": 42, "4": 2, "5": 22}
+    assert starts(jobs, EASY, 4) == {"1": 0, "2": 100, "3": 2, "4": 52, "5": 72}
 
 
 def test_extra_counts_everything_released_at_the_shadow_time():

@@ -1,5 +1,6 @@
 """Every rule is seen to fail on a schedule that breaks it, and never passes for want of evidence."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -8,6 +9,7 @@ from hpcopt_assets.contracts.tables import INVARIANT_REPORT
 from hpcopt_assets.contracts.vocabulary import Invariant, Verdict
 from hpcopt_assets.simulate.engine import replay, to_schedule
 from hpcopt_assets.simulate.invariants import check_schedule
+from hpcopt_assets.simulate.promises import Placed, judge_promises
 from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import trace
 from hpcopt_assets_tests.simulate.strategies import EASY, FCFS, policy
@@ -181,6 +183,30 @@ class TestHeadNeverDelayed:
         row = self.row(0, 30, jobs=jobs, capacity_procs=4)
         assert row["verdict"] == "NOT_ASSESSED"
         assert row["found"] == "1 instants with a waiting head, each followed by an overrun"
+
+    def test_an_overrun_at_the_late_start_itself_is_no_excuse(self):
+        # Jobs 3 and 4 share one extra processor. Job 3's request ends at 20, when the head starts at last.
+        jobs = trace([(1, 0, 2, 10), (2, 1, 3, 5), (3, 2, 1, 38, 18), (4, 2, 1, 18)])
+        row = self.row(0, 20, 2, 2, jobs=jobs, capacity_procs=4)
+        assert (row["verdict"], row["job_id"], row["at_s"]) == ("FAIL", "2", 1)
+
+    def test_an_overrun_before_the_promise_is_no_excuse(self):
+        # Job 2's request ends at 5, when job 3 becomes head: from then on it is believed to run until 65.
+        jobs = trace([(1, 0, 2, 10), (2, 0, 1, 100, 5), (3, 5, 3, 5), (4, 5, 1, 15)])
+        row = self.row(0, 0, 20, 5, jobs=jobs, capacity_procs=4)
+        assert (row["verdict"], row["job_id"], row["at_s"]) == ("FAIL", "3", 5)
+
+    def test_an_instant_with_a_zero_runtime_is_not_judged(self):
+        # In the first pass at 5 job 2 is seen until 25 and job 4 rightly starts ahead of job 3.
+        jobs = trace([(1, 0, 1, 10, 10), (2, 5, 2, 0, 20), (3, 5, 4, 7, 7), (4, 5, 1, 9, 9)])
+        assert self.row(0, 5, 14, 5, jobs=jobs, capacity_procs=4)["verdict"] == "NOT_ASSESSED"
+
+    def test_a_job_that_outlives_a_short_belief_is_next_believed_to_take_what_it_asked_for(self):
+        # Job 0 is held for 5 s and asked for 10. At 6 it is believed to end at 10; the head starts at 30.
+        columns = [[0, 6], [0, 30], [9, 35], [2, 4], [5, 5], [10, 10]]
+        promises = judge_promises(Placed(*(np.array(column) for column in columns)), 4)
+        assert (promises.at_s.tolist(), promises.head.tolist()) == ([6], [1])
+        assert promises.freed_procs.tolist() == [4]
 
     @pytest.mark.parametrize(
         ("rules", "why"),

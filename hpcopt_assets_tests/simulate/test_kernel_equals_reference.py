@@ -4,14 +4,16 @@ What these tests are worth was found out by breaking the kernel on purpose; this
 (H here, G golden, C cases, I invariants or in-kernel checks) noticed.
 """
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.vocabulary import Verdict
+from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder, Verdict
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.invariants import check_schedule
-from hpcopt_assets.simulate.reference import replay_starts
+from hpcopt_assets.simulate.kernel.arrays import replay_arrays
+from hpcopt_assets.simulate.reference import Queued, replay_starts, run
 from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.simulate.strategies import CAPACITY, POLICIES, jobs
 
@@ -30,6 +32,45 @@ def compare(frame, rules) -> None:
 @settings(deadline=None, max_examples=300)
 def test_kernel_equals_reference_and_keeps_the_invariants(frame, rules):
     compare(frame, rules)
+
+
+@given(jobs(min_size=3), st.data(), st.sampled_from(Backfill), st.sampled_from(BackfillOrder))
+@settings(deadline=None, max_examples=200)
+def test_they_agree_on_any_beliefs_and_any_order_of_the_queue(frame, data, backfill, backfill_order):
+    """Beyond what policies of today ask for: a job may outlive a hold that is shorter than its request."""
+    workload = select_workload(frame, CAPACITY)
+    count, limit_s = len(workload), workload.limit_s.tolist()
+    keys = st.lists(st.integers(-3, 3), min_size=count, max_size=count)
+    order_key = data.draw(st.one_of(st.just([0] * count), keys))
+    estimate_s = [data.draw(st.integers(1, min(limit, 40))) for limit in limit_s]
+    hold_s = [data.draw(st.integers(1, min(limit, 40))) for limit in limit_s]
+    has_promises = set(order_key) == {0} and data.draw(st.booleans())
+    if has_promises:
+        hold_s = [min(hold, estimate) for hold, estimate in zip(hold_s, estimate_s, strict=True)]
+    start_s, state = replay_arrays(
+        release_s=workload.release_s,
+        runtime_s=workload.runtime_s,
+        procs=workload.procs,
+        limit_s=workload.limit_s,
+        estimate_s=np.array(estimate_s),
+        hold_s=np.array(hold_s),
+        order_key=np.array(order_key),
+        capacity_procs=CAPACITY,
+        backfill=backfill.code,
+        backfill_order=backfill_order.code,
+        has_promises=has_promises,
+    )
+    views = zip(order_key, range(count), workload.procs.tolist(), estimate_s, hold_s, limit_s, strict=True)
+    slow = run(
+        [Queued(*view) for view in views],
+        workload.release_s.tolist(),
+        workload.runtime_s.tolist(),
+        CAPACITY,
+        backfill,
+        backfill_order,
+    )
+    assert state["fault"] == 0
+    assert start_s.tolist() == slow
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from numba import njit
 
 from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder
 from hpcopt_assets.measures.schedule import IntArray
-from hpcopt_assets.simulate.kernel.records import HI, LO, Record, Records, Replay
+from hpcopt_assets.simulate.kernel.records import HI, LO, Machine, Record, Records
 
 EASY = Backfill.EASY.code
 SHORTEST = BackfillOrder.SHORTEST.code
@@ -123,16 +123,16 @@ def check_counts(state: Record) -> None:
 
 
 @compiled
-def check_promise(replay: Replay, job: int, at_s: int) -> None:
+def check_promise(machine: Machine, job: int, at_s: int) -> None:
     """A head's shadow time never moves later, unless a running job has outlived its expected end.
 
     `at_s` is the newly computed shadow time, or now when the job starts.
     """
-    state = replay.state[0]
+    state = machine.state[0]
     if state.promised_to != job or at_s <= state.promised_s or state.has_outlived:
         return
-    first = replay.expected_span[LO]
-    if first < replay.expected_span[HI] and replay.expected[first].key <= state.now_s:
+    first = machine.expected_span[LO]
+    if first < machine.expected_span[HI] and machine.expected[first].key <= state.now_s:
         return  # outlived, and not yet extended because no pass has asked since
     report(state, HEAD_DELAYED, job, at_s, state.promised_s)
 
@@ -141,44 +141,44 @@ def check_promise(replay: Replay, job: int, at_s: int) -> None:
 
 
 @compiled
-def job_submit(replay: Replay, job: int) -> None:
+def job_submit(machine: Machine, job: int) -> None:
     """Queue a job."""
-    state, this = replay.state[0], replay.jobs[job]
-    line_place(replay.queue, replay.queue_span, this.order_key, job, this.procs, this.estimate_s)
+    state, this = machine.state[0], machine.jobs[job]
+    line_place(machine.queue, machine.queue_span, this.order_key, job, this.procs, this.estimate_s)
     state.smallest = min(state.smallest, this.procs)
 
 
 @compiled
-def job_start(replay: Replay, at: int) -> None:
+def job_start(machine: Machine, at: int) -> None:
     """Start the job at a place of the queue."""
-    state, job = replay.state[0], replay.queue[at].job
-    this = replay.jobs[job]
+    state, job = machine.state[0], machine.queue[at].job
+    this = machine.jobs[job]
     if state.now_s < this.release_s:
         report(state, EARLY_START, job, state.now_s, this.release_s)
     if this.start_s != NOT_STARTED_S:
         report(state, SECOND_START, job, state.now_s, this.start_s)
     if state.has_promises:
-        check_promise(replay, job, state.now_s)
-    line_drop(replay.queue, replay.queue_span, at)
+        check_promise(machine, job, state.now_s)
+    line_drop(machine.queue, machine.queue_span, at)
     state.free -= this.procs
     state.running += this.procs
     this.start_s = state.now_s
     this.expected_end_s = state.now_s + this.hold_s
-    line_place(replay.ending, replay.ending_span, this.start_s + this.runtime_s, job, this.procs, 0)
-    line_place(replay.expected, replay.expected_span, this.expected_end_s, job, this.procs, 0)
+    line_place(machine.ending, machine.ending_span, this.start_s + this.runtime_s, job, this.procs, 0)
+    line_place(machine.expected, machine.expected_span, this.expected_end_s, job, this.procs, 0)
 
 
 @compiled
-def job_complete(replay: Replay) -> None:
+def job_complete(machine: Machine) -> None:
     """End the running job that ends first."""
-    state, first = replay.state[0], replay.ending_span[LO]
-    job = replay.ending[first].job
-    this = replay.jobs[job]
+    state, first = machine.state[0], machine.ending_span[LO]
+    job = machine.ending[first].job
+    this = machine.jobs[job]
     if this.expected_end_s < state.now_s:
         state.has_outlived = 1
-    line_drop(replay.ending, replay.ending_span, first)
-    at = line_find(replay.expected, replay.expected_span, this.expected_end_s, job)
-    line_drop(replay.expected, replay.expected_span, at)
+    line_drop(machine.ending, machine.ending_span, first)
+    at = line_find(machine.expected, machine.expected_span, this.expected_end_s, job)
+    line_drop(machine.expected, machine.expected_span, at)
     state.free += this.procs
     state.running -= this.procs
 
@@ -200,12 +200,12 @@ def extended_end(start_s: int, limit_s: int, now_s: int) -> int:
 
 
 @compiled
-def extend_outlived(replay: Replay) -> None:
+def extend_outlived(machine: Machine) -> None:
     """Move every expected end that is not beyond now. A function of the job's age, so it may be done late."""
-    line, span, state = replay.expected, replay.expected_span, replay.state[0]
+    line, span, state = machine.expected, machine.expected_span, machine.state[0]
     while span[LO] < span[HI] and line[span[LO]].key <= state.now_s:
         job = line[span[LO]].job
-        this = replay.jobs[job]
+        this = machine.jobs[job]
         line_drop(line, span, span[LO])
         this.expected_end_s = extended_end(this.start_s, this.limit_s, state.now_s)
         line_place(line, span, this.expected_end_s, job, this.procs, 0)
@@ -213,10 +213,10 @@ def extend_outlived(replay: Replay) -> None:
 
 
 @compiled
-def shadow(replay: Replay, need: int) -> tuple[int, int]:
+def shadow(machine: Machine, need: int) -> tuple[int, int]:
     """Earliest expected instant with `need` processors free, and the processors beyond `need` free then."""
-    line, hi, free = replay.expected, replay.expected_span[HI], replay.state[0].free
-    for k in range(replay.expected_span[LO], hi):
+    line, hi, free = machine.expected, machine.expected_span[HI], machine.state[0].free
+    for k in range(machine.expected_span[LO], hi):
         free += line[k].procs
         # Everything released at that same instant counts.
         if free >= need and (k + 1 == hi or line[k + 1].key > line[k].key):
@@ -225,20 +225,20 @@ def shadow(replay: Replay, need: int) -> tuple[int, int]:
 
 
 @compiled
-def easy_backfill(replay: Replay) -> None:
-    """Start jobs behind the head that do not delay it (Mu'alem and Feitelson, TPDS 12(6), 2001, section 2.2).
+def easy_backfill(machine: Machine) -> None:
+    """Start jobs behind the head that do not delay it (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001).
 
     What cannot start now cannot start later in the same pass, since free and extra processors only shrink.
     So it is enough to look, again and again, for the first of those that still can.
     """
-    queue, span, state = replay.queue, replay.queue_span, replay.state[0]
+    queue, span, state = machine.queue, machine.queue_span, machine.state[0]
     if span[HI] - span[LO] < 2 or state.free < state.smallest:
         return
     head = queue[span[LO]].job
-    extend_outlived(replay)
-    shadow_s, extra = shadow(replay, queue[span[LO]].procs)
+    extend_outlived(machine)
+    shadow_s, extra = shadow(machine, queue[span[LO]].procs)
     if state.has_promises:
-        check_promise(replay, head, shadow_s)
+        check_promise(machine, head, shadow_s)
     state.promised_to = head
     state.promised_s = shadow_s
     state.has_outlived = 0
@@ -262,18 +262,18 @@ def easy_backfill(replay: Replay) -> None:
             extra -= queue[chosen].procs
         if state.backfill_order != SHORTEST:
             behind = chosen - span[LO]
-        job_start(replay, chosen)
+        job_start(machine, chosen)
     state.smallest = smallest
 
 
 @compiled
-def schedule(replay: Replay) -> None:
+def schedule(machine: Machine) -> None:
     """Start the head while it fits; then, under EASY, whatever does not delay the next head."""
-    queue, span, state = replay.queue, replay.queue_span, replay.state[0]
+    queue, span, state = machine.queue, machine.queue_span, machine.state[0]
     while span[LO] < span[HI] and queue[span[LO]].procs <= state.free:
-        job_start(replay, span[LO])
+        job_start(machine, span[LO])
     if state.backfill == EASY:
-        easy_backfill(replay)
+        easy_backfill(machine)
 
 
 # --- the loop ----------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def schedule(replay: Replay) -> None:
 @njit(cache=True, **uncounted)
 def run(
     jobs: Records,
-    machine: Records,
+    states: Records,
     queue: Records,
     queue_span: IntArray,
     ending: Records,
@@ -290,9 +290,9 @@ def run(
     expected: Records,
     expected_span: IntArray,
 ) -> None:
-    """Replay all jobs: starts are left in `jobs`, a fault in the one record of `machine`."""
-    replay = Replay(jobs, machine, queue, queue_span, ending, span, expected, expected_span)
-    state = machine[0]
+    """Replay all jobs: starts are left in `jobs`, a fault in the one record of `states`."""
+    machine = Machine(jobs, states, queue, queue_span, ending, span, expected, expected_span)
+    state = states[0]
     submitted = 0
     while state.fault == NO_FAULT:
         now_s = ending[span[LO]].key if span[LO] < span[HI] else NEVER_S
@@ -304,11 +304,11 @@ def run(
             report(state, CLOCK_BACK, NOBODY, now_s, state.now_s)
         state.now_s = now_s
         while span[LO] < span[HI] and ending[span[LO]].key <= now_s:
-            job_complete(replay)
+            job_complete(machine)
         while submitted < jobs.size and jobs[submitted].release_s <= now_s:
-            job_submit(replay, submitted)
+            job_submit(machine, submitted)
             submitted += 1
-        schedule(replay)
+        schedule(machine)
         check_counts(state)
         # A job of zero runtime ends at this same instant: the loop then comes back to it for another pass.
     for job in range(jobs.size):

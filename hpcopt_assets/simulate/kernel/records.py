@@ -1,6 +1,6 @@
 """Records: how the arrays of a replay are laid out, so that what belongs to one job lies together in memory.
 
-In:  nothing.   Out: record types, and `Replay`, which gathers the arrays of one replay.
+In:  nothing.   Out: record types, and `Machine`, which gathers the arrays of one replay.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Record = Any  # a reference to one record of such an array: its fields are read 
 Records = Any
 
 
-class Replay(NamedTuple):
+class Machine(NamedTuple):
     """All arrays of a replay. `queue` is keyed by order, `ending` by true, `expected` by expected end."""
 
     jobs: Records
