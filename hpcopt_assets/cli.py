@@ -138,11 +138,13 @@ def traces() -> None:
     import polars as pl
 
     from hpcopt_assets.orchestration.io import part_path
-    from hpcopt_assets.orchestration.sources import find_sources
+    from hpcopt_assets.orchestration.sources import find_sources, known_traces
 
     project, configs = _configs()
     rows = []
-    for trace_id, paths in sorted(find_sources(project.raw).items()):
+    sources = find_sources(project.raw)
+    for trace_id, owner in known_traces(project.raw, configs.traces).items():
+        paths = sources[owner]
         report = part_path(project.store, ("ingest_report",), trace_id)
         facts = pl.read_parquet(report).row(0, named=True) if report.is_file() else {}
         page = project.dossier_of(trace_id)
@@ -160,6 +162,53 @@ def traces() -> None:
         say(f"No traces in {project.raw}. Drop a .swf or .swf.gz file there, or run `hpcopt demo`.")
         return
     print_table(["trace", "file", "jobs", "processors", "note", "dossier"], rows)
+
+
+@app.command()
+def fetch(trace: Annotated[str, typer.Argument(help="A trace of configs/traces.yaml with a url.")]) -> None:
+    """Download a trace of the registry into data/raw and verify its hash; an interrupted download resumes."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from hpcopt_assets.orchestration.registry import fetch as download
+
+    project, configs = _configs()
+    if trace not in configs.traces.traces:
+        raise InputError(
+            f"no trace {trace!r}",
+            f"one of {', '.join(configs.traces.traces)}",
+            "configs/traces.yaml",
+            "Add an entry with a url, or name one that is there.",
+        )
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(trace, total=None)
+        target = download(
+            project.raw,
+            trace,
+            configs.traces.entry(trace),
+            lambda have, total: bar.update(task, completed=have, total=total),
+        )
+    say(f"Fetched and verified: {target}" if configs.traces.entry(trace).sha256 else f"Fetched: {target}")
+
+
+@app.command()
+def lock() -> None:
+    """Write the hashes of the files in data/raw into the registry, for the traces that have an entry."""
+    from hpcopt_assets.ingest.reader import combined_sha256
+    from hpcopt_assets.ingest.source import sha256_of
+    from hpcopt_assets.orchestration.registry import lock as lock_hashes
+    from hpcopt_assets.orchestration.sources import find_sources, source_files
+
+    project, configs = _configs()
+    hashes = {}
+    for trace_id in find_sources(project.raw):
+        entry = configs.traces.traces.get(trace_id)
+        if entry is not None and entry.part_of is None:
+            files = source_files(project.raw, trace_id, configs.traces)
+            named = [(file.relative_to(project.raw).as_posix(), sha256_of(file)) for file in files]
+            hashes[trace_id] = combined_sha256(named)
+    changed = lock_hashes(project.configs, hashes)
+    say(f"Locked in configs/traces.yaml: {', '.join(changed)}." if changed else "Nothing to lock.")
 
 
 @app.command()
@@ -275,7 +324,8 @@ def ingest(
     content = json.dumps(report | {"breakdown": found.breakdown}, indent=2) + "\n"
     write_beside(out / "ingest_report.json", content.encode())
     say(
-        f"{report['jobs_count']:,} jobs and {report['rejects_count']:,} rejected lines of {path.name} are in {out}."
+        f"{report['jobs_count']:,} jobs and {report['rejects_count']:,} rejected lines of {path.name} "
+        f"are in {out}."
     )
 
 
