@@ -57,8 +57,9 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame, **schedules: pl.DataFrame
     ) -> pl.DataFrame:
         capacity = capacity_of(ingest_report)
+        replayed = by_policy(configs, schedules)
         return pl.concat(
-            check_schedule(trace_jobs, schedules[policy.id], policy, capacity)
+            check_schedule(trace_jobs, replayed[policy.id], policy, capacity)
             for policy in configs.policies.policies
         )
 

@@ -1,12 +1,14 @@
 """Runs the graph from the command line on the same instance that the UI shows.
 
 In:  files or trace ids.   Out: partitions, runs, and how each ended.
-Not here: saying what was found (findings.py).
+Not here: saying what was found (findings.py); reading a file (a function is handed in that does).
 """
 
 from __future__ import annotations
 
+import filecmp
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,33 +17,35 @@ import dagster as dg
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.orchestration.files import beside
 from hpcopt_assets.orchestration.jobs import PUBLISH_JOB, TRACE_JOB
+from hpcopt_assets.orchestration.orphans import process_tag
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.progress import LOGGER, Failure, failures
 from hpcopt_assets.orchestration.project import Project
-from hpcopt_assets.orchestration.provenance import latest
-from hpcopt_assets.orchestration.sources import find_sources, trace_id_of
+from hpcopt_assets.orchestration.sources import find_sources, is_source_name, trace_id_of
 
 PARTITIONS = traces.name or ""
+Probe = Callable[[Path, str], object]
+# Reads a file as the trace of that id; raises where it cannot become a table.
 
 
 @dataclass(frozen=True)
-class Registered:
-    """A trace to run. `copied_to` is the file this call put into data/raw, if it did."""
+class Wanted:
+    """A trace to run, and the file it is to be taken from if that is not in data/raw yet."""
 
     trace_id: str
-    copied_to: Path | None = None
+    file: Path | None = None
 
 
-def register(project: Project, item: str) -> Registered:
-    """A trace id of data/raw, or a file: copied there whole unless it is there already.
+def resolve(project: Project, item: str) -> Wanted:
+    """What a word on the command line means: a file, else a trace id. Nothing is touched.
 
-    Raises InputError where the item is neither, or where another file has the id already.
+    Raises InputError where it is neither, is no name for a trace, or another file has the id already.
     """
     known = find_sources(project.raw)
     path = Path(item).expanduser()
+    if item in known and not path.is_file():
+        return Wanted(item)
     if not path.exists():
-        if item in known:
-            return Registered(item)
         raise InputError(
             found="no such file or trace",
             needed=f"a file, or one of {', '.join(known) or '(data/raw is empty)'}",
@@ -49,9 +53,16 @@ def register(project: Project, item: str) -> Registered:
             next_step="Check the path, or see `hpcopt traces`.",
         )
     if not path.is_file():
-        raise InputError("a folder", "one file, such as trace.swf.gz", item, "Name each file.")
-    trace_id = trace_id_of(path.name)
-    target = project.raw / path.name
+        found = "a folder" if path.is_dir() else "no regular file"
+        raise InputError(found, "one file, such as trace.swf.gz", item, "Name each file.")
+    if not is_source_name(path.name):
+        raise InputError(
+            found=f"the name {path.name!r}",
+            needed="a name that is not hidden, README, .tmp or .part: such files in data/raw are no traces",
+            where=item,
+            next_step="Rename the file.",
+        )
+    trace_id, target = trace_id_of(path.name), project.raw / path.name
     others = [other.name for other in known.get(trace_id, []) if other.name != path.name]
     if others:
         raise InputError(
@@ -60,40 +71,50 @@ def register(project: Project, item: str) -> Registered:
             where=item,
             next_step="Rename the file, or remove the other one.",
         )
-    if target.exists():
-        if target.samefile(path):
-            return Registered(trace_id)
-        if target.read_bytes() == path.read_bytes():
-            return Registered(trace_id)
-    is_new = not target.exists()
-    with beside(target) as temporary:
-        shutil.copyfile(path, temporary)
-    return Registered(trace_id, target if is_new else None)
+    is_there = target.exists() and (target.samefile(path) or filecmp.cmp(target, path, shallow=False))
+    return Wanted(trace_id, None if is_there else path)
 
 
-def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance, trace: Registered) -> list[Failure]:
-    """One trace from raw file to dossier; why it failed, or nothing.
+def take_in(project: Project, wanted: Sequence[Wanted], probe: Probe) -> None:
+    """Copy the files that are not in data/raw yet, each whole, after all of them could be read.
 
-    A file that this command brought in and that became no table is taken out again.
+    A file that cannot become a table, or two files for one id, raise before anything is copied.
     """
-    instance.add_dynamic_partitions(PARTITIONS, [trace.trace_id])
-    result = defs.resolve_job_def(TRACE_JOB).execute_in_process(
-        partition_key=trace.trace_id,
-        instance=instance,
-        raise_on_error=False,
-        run_config={"loggers": {LOGGER: {}}},
-    )
-    if result.success:
-        return []
-    if trace.copied_to and latest(instance, dg.AssetKey("trace_jobs"), trace.trace_id) is None:
-        trace.copied_to.unlink(missing_ok=True)
-        instance.delete_dynamic_partition(PARTITIONS, trace.trace_id)
-    return failures(result)
+    twice = {w.trace_id for w in wanted if w.file and sum(o.trace_id == w.trace_id for o in wanted) > 1}
+    if twice:
+        raise InputError(
+            found=f"several files for the id {', '.join(sorted(twice))}",
+            needed="one file for each id",
+            where="the files named",
+            next_step="Rename them, or run them one after the other.",
+        )
+    new = [(item.file, item.trace_id) for item in wanted if item.file is not None]
+    for file, trace_id in new:
+        probe(file, trace_id)
+    for file, _ in new:
+        with beside(project.raw / file.name) as temporary:
+            shutil.copyfile(file, temporary)
+
+
+def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance, trace_id: str) -> list[Failure]:
+    """One trace from raw file to dossier; why it failed, or nothing."""
+    instance.add_dynamic_partitions(PARTITIONS, [trace_id])
+    return _run(defs, instance, TRACE_JOB, trace_id)
 
 
 def publish(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[Failure]:
     """The catalog over all traces; why it failed, or nothing."""
-    result = defs.resolve_job_def(PUBLISH_JOB).execute_in_process(
-        instance=instance, raise_on_error=False, run_config={"loggers": {LOGGER: {}}}
+    return _run(defs, instance, PUBLISH_JOB, None)
+
+
+def _run(
+    defs: dg.Definitions, instance: dg.DagsterInstance, job: str, partition: str | None
+) -> list[Failure]:
+    result = defs.resolve_job_def(job).execute_in_process(
+        partition_key=partition,
+        instance=instance,
+        raise_on_error=False,
+        run_config={"loggers": {LOGGER: {}}},
+        tags=process_tag(),
     )
     return [] if result.success else failures(result)
