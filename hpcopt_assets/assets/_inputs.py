@@ -42,7 +42,7 @@ def capacity_of(ingest_report: pl.DataFrame) -> int:
             found="neither MaxProcs in the header nor a recorded start",
             needed="the number of processors",
             where=f"trace {trace_id}",
-            next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml; a running UI must reload.",
+            next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml (reload a running UI).",
         )
     return int(capacity)
 
