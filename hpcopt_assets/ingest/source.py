@@ -84,19 +84,30 @@ def _check_head(path: Path, head: bytes) -> None:
         )
 
 
+def _chunks(handle: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    """Non-empty chunks in which every line end (LF, CR LF, or the CR alone of old Macs) is a newline."""
+    is_after_cr = False
+    while chunk := handle.read(chunk_bytes):
+        if is_after_cr:
+            chunk = chunk.removeprefix(b"\n")
+        is_after_cr = chunk.endswith(b"\r")
+        if chunk:
+            yield chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in chunk else chunk
+
+
 def blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """The file's text in blocks of whole lines, each ending in a newline (added to the last where missing).
 
-    A byte order mark is dropped. Raises `TraceError` for a folder, an unreadable, empty or binary file,
-    damaged gzip data, or a line of more than `LINE_BYTES_MAX` bytes.
+    A byte order mark is dropped, and every line end becomes a newline. Raises `TraceError` for a folder, an
+    unreadable, empty or binary file, damaged gzip data, or a line of more than `LINE_BYTES_MAX` bytes.
     """
     with _opened(path) as raw:
-        handle = _unpacked(raw)
-        rest = handle.read(block_bytes)
+        chunks = _chunks(_unpacked(raw), block_bytes)
+        rest = next(chunks, b"")
         _check_head(path, rest)
         rest = rest.removeprefix(BOM)
         while True:
-            more = handle.read(block_bytes)
+            more = next(chunks, b"")
             cut = rest.rfind(b"\n") + 1 if more else len(rest)
             if cut:
                 block = rest[:cut]
@@ -128,7 +139,7 @@ def texts(path: Path, lines: Iterable[int]) -> dict[int, str]:
             k = number - before - 1
             start = int(ends[k - 1]) + 1 if k else 0
             line = block[start : int(ends[k])][: 4 * TEXT_CHARS]
-            found[number] = line.rstrip(b"\r").decode("utf-8", "replace")[:TEXT_CHARS]
+            found[number] = line.decode("utf-8", "replace")[:TEXT_CHARS]
         before += ends.size
     return found
 
