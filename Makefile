@@ -16,10 +16,10 @@ run: $(RUN_STAMP)  ## Make the demo trace, take it through the whole graph, say 
 	@$(BIN)/hpcopt run demo
 
 test: $(DEV_STAMP)  ## The fast tests
-	$(BIN)/python -m pytest -m "not slow and not browser"
+	$(BIN)/python -m pytest --numprocesses auto -m "not slow and not browser"
 
 test-all: $(DEV_STAMP)  ## All tests, slow and browser ones too
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 check: $(DEV_STAMP)  ## Format, lint, types, laws
 	$(BIN)/ruff format --check .
@@ -32,8 +32,7 @@ format: $(DEV_STAMP)  ## Put the source in order
 	$(BIN)/ruff check --fix .
 
 ui: $(RUN_STAMP)  ## Dagster's UI on http://127.0.0.1:3000
-	@$(BIN)/python -m hpcopt_assets.orchestration.instance
-	DAGSTER_HOME="$(CURDIR)/.dagster" $(BIN)/dagster dev --host 127.0.0.1 --port 3000 --workspace workspace.yaml
+	DAGSTER_HOME="$$($(BIN)/python -m hpcopt_assets.orchestration.instance)" $(BIN)/dagster dev --host 127.0.0.1 --port 3000 --workspace workspace.yaml
 
 bench: $(DEV_STAMP)  ## Measure engine and ingest; writes bench.json
 	$(BIN)/python -m hpcopt_assets_tests.bench

@@ -26,6 +26,7 @@ from hpcopt_assets.orchestration.io import StoreIOManager
 from hpcopt_assets.orchestration.jobs import publish_job, trace_job
 from hpcopt_assets.orchestration.progress import progress_logger
 from hpcopt_assets.orchestration.project import find_project
+from hpcopt_assets.orchestration.provenance import fingerprint
 from hpcopt_assets.orchestration.schedules import nightly_repair
 from hpcopt_assets.orchestration.sensors import arrivals, publish_when_settled
 
@@ -70,6 +71,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
             "io_manager": StoreIOManager(store=str(project.store)),
             "project": project,
             "registry": configs.traces,
+            "loaded": fingerprint(project.configs),
             **(resources or {}),
         },
     )

@@ -14,6 +14,8 @@ from hpcopt_assets.measures.units import in_unit
 from hpcopt_assets.orchestration.configs import Configs
 
 REPLAY = "replay"
+OF_POLICY = "schedule_of_"
+# Before a policy's id, so that no policy can take the name of another input.
 
 
 def replay_key(policy_id: str) -> dg.AssetKey:
@@ -22,13 +24,15 @@ def replay_key(policy_id: str) -> dg.AssetKey:
 
 
 def replay_inputs(configs: Configs) -> dict[str, dg.AssetIn]:
-    """Every policy's replay as an input named after the policy."""
-    return {policy_id: dg.AssetIn(key=replay_key(policy_id)) for policy_id in configs.policies.ids}
+    """Every policy's replay as an input."""
+    return {
+        f"{OF_POLICY}{policy_id}": dg.AssetIn(replay_key(policy_id)) for policy_id in configs.policies.ids
+    }
 
 
 def by_policy(configs: Configs, schedules: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Schedules in the order of configs/policies.yaml; Dagster hands them over by name."""
-    return {policy_id: schedules[policy_id] for policy_id in configs.policies.ids}
+    """Policy id -> schedule in the order of configs/policies.yaml; Dagster hands them over by input name."""
+    return {policy_id: schedules[f"{OF_POLICY}{policy_id}"] for policy_id in configs.policies.ids}
 
 
 def capacity_of(ingest_report: pl.DataFrame) -> int:
@@ -40,7 +44,7 @@ def capacity_of(ingest_report: pl.DataFrame) -> int:
             found="neither MaxProcs in the header nor a recorded start",
             needed="the number of processors",
             where=f"trace {trace_id}",
-            next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml.",
+            next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml (reload a running UI).",
         )
     return int(capacity)
 

@@ -58,8 +58,9 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     ) -> pl.DataFrame:
         capacity = capacity_of(ingest_report)
         sized = sized_jobs(trace_jobs, ingest_report)
+        replayed = by_policy(configs, schedules)
         return pl.concat(
-            check_schedule(sized, schedules[policy.id], policy, capacity)
+            check_schedule(sized, replayed[policy.id], policy, capacity)
             for policy in configs.policies.policies
         )
 

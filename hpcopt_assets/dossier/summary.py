@@ -93,7 +93,7 @@ def _why(evidence: TraceEvidence, policy: str, verdict: Verdict) -> str:
         failed = [row["criterion"] for row in rows if row["verdict"] == verdict.value]
         names = [words.FIDELITY[FidelityCriterion(word)] for word in failed if word not in ABOUT_ALL]
         return f", by {', '.join(names)}" if names else ""
-    first = _open(rows)[:1] if verdict is Verdict.NOT_ASSESSED else []
+    first = [row for row in _open(rows) if row["criterion"] not in ABOUT_ALL][:1]
     return "".join(f" ({row['reason']})" for row in first)
 
 

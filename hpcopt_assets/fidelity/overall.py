@@ -31,24 +31,22 @@ def judge_overall(
 ) -> Judgement:
     """The criteria combined; `measured` counts the rules broken, of which none may be.
 
-    Beyond one verdict per criterion: `max_warned` divergences above `divergence_warn` fail together. A record
-    that the machine cannot have produced speaks neither for nor against the replay: it keeps the whole from
-    passing (NOT_ASSESSED) and fails nothing.
+    Beyond one verdict per criterion: `max_warned` divergences above `divergence_warn` fail together. Whether
+    the machine can have produced the record is mentioned and changes nothing: it is no likeness.
     """
     failed: list[str] = [name for name, found in criteria.items() if found.verdict is Verdict.FAIL]
     warned = _warned(criteria, config)
     if len(warned) >= config.max_warned and not set(warned) <= set(failed):
         failed.append(f"{len(warned)} divergences above {config.divergence_warn:g} ({', '.join(warned)})")
-    verdicts = [found.verdict for found in criteria.values()]
-    verdicts.append(Verdict.PASS if capacity.verdict is Verdict.PASS else Verdict.NOT_ASSESSED)
-    verdict = combine([*verdicts, *(Verdict.FAIL for _ in failed)])
+    verdict = combine([*(found.verdict for found in criteria.values()), *(Verdict.FAIL for _ in failed)])
     jobs_count = len(observed) + observed.left_out_count
     sentences = [
         *([SYNTHETIC] if is_synthetic else []),
         f"{verdict} over the {len(observed):,} of {jobs_count:,} jobs that ran in both.",
         *([f"Failing: {'; '.join(failed)}."] if failed else []),
         *([_departure(observed, replayed)] if verdict is Verdict.FAIL else []),
-        *_unassessed(criteria, capacity),
+        *_unassessed(criteria),
+        *_beside(capacity),
         NOT_MODELLED,
     ]
     return Judgement(verdict, float(len(failed)), 0.0, "rules broken", len(observed), " ".join(sentences))
@@ -63,14 +61,16 @@ def _warned(criteria: Mapping[FidelityCriterion, Judgement], config: FidelityCon
     ]
 
 
-def _unassessed(criteria: Mapping[FidelityCriterion, Judgement], capacity: Judgement) -> list[str]:
+def _unassessed(criteria: Mapping[FidelityCriterion, Judgement]) -> list[str]:
     missing = [criterion for criterion, found in criteria.items() if found.verdict is Verdict.NOT_ASSESSED]
-    said = []
-    if missing:
-        said.append(f"Not assessed: {', '.join(missing)} ({criteria[missing[0]].reason}).")
-    if capacity.verdict is not Verdict.PASS:
-        said.append(f"Whether the record fits the machine: {capacity.verdict} (observed_within_capacity).")
-    return said
+    return [f"Not assessed: {', '.join(missing)} ({criteria[missing[0]].reason})."] if missing else []
+
+
+def _beside(capacity: Judgement) -> list[str]:
+    if capacity.verdict is Verdict.PASS:
+        return []
+    criterion = FidelityCriterion.OBSERVED_WITHIN_CAPACITY
+    return [f"Not part of this verdict: {criterion} is {capacity.verdict}, see its row."]
 
 
 def _departure(observed: Schedule, replayed: Schedule) -> str:

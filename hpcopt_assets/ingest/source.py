@@ -87,6 +87,17 @@ def _check_head(path: Path, head: bytes) -> None:
         )
 
 
+def _chunks(handle: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    """Non-empty chunks in which every line end (LF, CR LF, or the CR alone of old Macs) is a newline."""
+    is_after_cr = False
+    while chunk := handle.read(chunk_bytes):
+        if is_after_cr:
+            chunk = chunk.removeprefix(b"\n")
+        is_after_cr = chunk.endswith(b"\r")
+        if chunk:
+            yield chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in chunk else chunk
+
+
 def _over_limit(path: Path, what: str, found: int, allowed: int, key: str) -> TraceError:
     return _refuse(
         path,
@@ -107,18 +118,19 @@ def check_size(path: Path, limits: IngestConfig) -> None:
 def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """The file's text in blocks of whole lines, each ending in a newline (added to the last where missing).
 
-    A byte order mark is dropped. Raises `TraceError` for a folder, an unreadable, empty or binary file,
-    damaged gzip data, and where a limit is passed: size, expanded size, characters of a line.
+    A byte order mark is dropped, and every line end becomes a newline. Raises `TraceError` for a folder, an
+    unreadable, empty or binary file, damaged gzip data, and where a limit is passed: size, expanded size,
+    characters of a line.
     """
     check_size(path, limits)
     with _opened(path) as raw:
-        handle = _unpacked(raw)
+        chunks = _chunks(_unpacked(raw), block_bytes)
         expanded = 0
-        rest = handle.read(block_bytes)
+        rest = next(chunks, b"")
         _check_head(path, rest)
         rest = rest.removeprefix(BOM)
         while True:
-            more = handle.read(block_bytes)
+            more = next(chunks, b"")
             expanded += len(more)
             if expanded > limits.max_expanded_bytes:
                 # A small packed file may expand without end.
@@ -173,7 +185,7 @@ def texts(path: Path, limits: IngestConfig, lines: Iterable[int]) -> dict[int, s
             k = number - before - 1
             start = int(ends[k - 1]) + 1 if k else 0
             line = block[start : int(ends[k])][: 4 * TEXT_CHARS]
-            found[number] = line.rstrip(b"\r").decode("utf-8", "replace")[:TEXT_CHARS]
+            found[number] = line.decode("utf-8", "replace")[:TEXT_CHARS]
         before += ends.size
     return found
 

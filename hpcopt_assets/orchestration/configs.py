@@ -97,7 +97,8 @@ def load_config(folder: Path, name: str) -> Frozen:
             found=f"{key}: {_short(first['input'])}{more}",
             needed=first["msg"].removeprefix("Value error, "),
             where=where,
-            next_step=f"Allowed keys and values are in schemas/config.{name}.json.",
+            next_step=f"Allowed keys and values are in schemas/config.{name}.json"
+            + ("; a key that looks like a number needs quotes." if "[key]" in key else "."),
         ) from error
 
 
@@ -110,10 +111,11 @@ def load_configs(folder: Path) -> Configs:
     """All of configs/; a baseline that no policy has is refused here, where both files are known."""
     configs = Configs(**{name: load_config(folder, name) for name in CONFIG_MODELS})  # type: ignore[arg-type]
     baseline = configs.objective.claims.baseline
-    if configs.policies.get(baseline) is None:
+    real = [policy.id for policy in configs.policies.policies if not policy.is_bound]
+    if baseline not in real:
         raise ConfigError(
             found=f"claims.baseline: {baseline!r}",
-            needed=f"one of the policies {', '.join(configs.policies.ids)}",
+            needed=f"a policy that is no bound: {', '.join(real)}",
             where="configs/objective.yaml",
             next_step="Name a policy of configs/policies.yaml.",
         )

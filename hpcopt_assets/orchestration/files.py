@@ -5,8 +5,7 @@ In:  a target path and its content.   Out: the file, or an untouched target.
 
 from __future__ import annotations
 
-import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +15,10 @@ from pathlib import Path
 def beside(target: Path) -> Iterator[Path]:
     """A temporary path in the target's folder that replaces the target if the block succeeds."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = target.parent / f".{secrets.token_hex(8)}.tmp"
+    temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives new files
     try:
         yield temporary
-        temporary.chmod(0o644)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

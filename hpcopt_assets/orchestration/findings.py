@@ -17,7 +17,7 @@ from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS, IN
 from hpcopt_assets.contracts.vocabulary import OBSERVED, ClaimCriterion, FidelityCriterion, Verdict, Window
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.io import part_path
-from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets.orchestration.project import CHECKOUT, Project
 from hpcopt_assets.orchestration.sources import source_of
 from hpcopt_assets.orchestration.terminal import print_table, say
 
@@ -41,7 +41,7 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
     say("\nTry next:")
     say(f'  {hpcopt} query "{SAMPLE_QUERY}"')
     say(f"  {hpcopt} replay {_shown(source)} --policy {policy_id} --overrun kill")
-    say("  make ui" if Path.cwd() == project.home else f"  make -C {_shown(project.home)} ui")
+    say("  make ui" if Path.cwd() == CHECKOUT else f"  make -C {_shown(CHECKOUT)} ui")
 
 
 def _shown(path: Path) -> str:

@@ -5,6 +5,7 @@ In:  a `Project`.   Out: a `DagsterInstance`, and the folder made ready for `dag
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -30,4 +31,5 @@ def open_instance(project: Project) -> dg.DagsterInstance:
 
 
 if __name__ == "__main__":
-    prepare_dagster_home(find_project())
+    # `make ui` takes its DAGSTER_HOME from here.
+    sys.stdout.write(f"{prepare_dagster_home(find_project())}\n")

@@ -75,8 +75,15 @@ def failures(result: dg.ExecuteInProcessResult) -> list[Failure]:
             ours = _ours(error.cls_name)
             message = error.message.strip()
             reason = message.partition(": ")[2] if ours else message.splitlines()[-1]
-            found.append(Failure(event.step_key, reason, ours.exit_code if ours else 1))
-    return found
+            found.append(Failure(event.step_key.replace("__", "/"), reason, ours.exit_code if ours else 1))
+    by_reason: dict[str, list[Failure]] = {}
+    for failure in found:
+        by_reason.setdefault(failure.reason, []).append(failure)
+    # One cause may stop several steps: it is said once.
+    return [
+        Failure(", ".join(same.step for same in these), reason, these[0].exit_code)
+        for reason, these in by_reason.items()
+    ]
 
 
 def _ours(name: str | None) -> type[HpcoptError] | None:

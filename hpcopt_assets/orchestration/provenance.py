@@ -42,6 +42,14 @@ def source_hash(folder: str) -> str:
     return digest.hexdigest()
 
 
+def fingerprint(configs: Path) -> str:
+    """Hash of what decides what runs make: the package's source and all configs, read anew each time."""
+    digest = hashlib.sha256()
+    for path in (*sorted(PACKAGE.rglob("*.py")), *sorted(configs.glob("*.yaml"))):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
 def code_version(rooms: tuple[str, ...], reads: tuple[Frozen, ...]) -> str:
     """Version of an asset: its rooms' and the floors' source, and exactly the config models it reads."""
     digest = hashlib.sha256()

@@ -1,7 +1,7 @@
 """Runs the graph from the command line on the same instance that the UI shows.
 
 In:  files or trace ids.   Out: partitions, runs, and how each ended.
-Not here: saying what was found (findings.py).
+Not here: saying what was found (findings.py); reading a file (a function is handed in that does).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import filecmp
 import shutil
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,48 +19,61 @@ from hpcopt_assets.contracts.config import TracesConfig
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.orchestration.files import beside
 from hpcopt_assets.orchestration.jobs import PUBLISH_JOB, TRACE_JOB
+from hpcopt_assets.orchestration.orphans import process_tag
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.progress import LOGGER, Failure, failures
 from hpcopt_assets.orchestration.project import Project
-from hpcopt_assets.orchestration.provenance import latest
-from hpcopt_assets.orchestration.sources import files_of, find_sources, known_traces, trace_id_of
+from hpcopt_assets.orchestration.sources import (
+    files_of,
+    find_sources,
+    is_source_name,
+    known_traces,
+    trace_id_of,
+)
 
 PARTITIONS = traces.name or ""
+Probe = Callable[[Path, str], object]
+# Reads a file as the trace of that id; raises where it cannot become a table.
 
 
 @dataclass(frozen=True)
-class Registered:
-    """A trace to run. `copied_to` is what this call put into data/raw, if it did."""
+class Wanted:
+    """A trace to run, and the file or folder it is to be taken from if that is not in data/raw yet."""
 
     trace_id: str
-    copied_to: Path | None = None
+    source: Path | None = None
 
 
-def register(project: Project, registry: TracesConfig, item: str) -> list[Registered]:
-    """The traces that an item means: a trace id, or a file or folder, copied to data/raw whole if need be.
+def resolve(project: Project, registry: TracesConfig, item: str) -> Wanted:
+    """What a word on the command line means: a file, a trace id, else a folder. Nothing is touched.
 
-    A log that the registry cuts into parts means its parts too. Raises InputError where the item is
-    nothing known, or where another file has the id already.
+    Raises InputError where it is none, is no name for a trace, or another source has the id already.
     """
-    path = Path(item).expanduser()
-    if path.exists():
-        trace_id, copied_to = _taken_in(project.raw, path, item)
-        return [Registered(name, copied_to) for name in (trace_id, *registry.parts_of(trace_id))]
     known = known_traces(project.raw, registry)
-    if item not in known:
+    path = Path(item).expanduser()
+    if item in known and not path.is_file():
+        return Wanted(item)
+    if not path.exists():
         raise InputError(
             found="no such file or trace",
             needed=f"a file, a folder, or one of {', '.join(known) or '(data/raw is empty)'}",
             where=item,
             next_step="Check the path, or see `hpcopt traces`.",
         )
-    return [Registered(name) for name in (item, *registry.parts_of(item))]
-
-
-def _taken_in(raw: Path, path: Path, item: str) -> tuple[str, Path | None]:
-    """The trace id of a file or folder, and where it was copied to if it is new to data/raw."""
-    trace_id, target = trace_id_of(path.resolve().name), raw / path.resolve().name
-    others = [other.name for other in find_sources(raw).get(trace_id, []) if other.name != target.name]
+    if not files_of(path) or not (path.is_file() or path.is_dir()):
+        found = "an empty folder" if path.is_dir() else "no regular file"
+        raise InputError(found, "a log, or a folder of logs", item, "Name another.")
+    path = path.resolve() if path.is_dir() else path
+    if not is_source_name(path.name):
+        raise InputError(
+            found=f"the name {path.name!r}",
+            needed="a name that is not hidden, README, .tmp or .part: such files in data/raw are no traces",
+            where=item,
+            next_step="Rename the file.",
+        )
+    trace_id, target = trace_id_of(path.name), project.raw / path.name
+    sources = find_sources(project.raw).get(trace_id, [])
+    others = [other.name for other in sources if other.name != path.name]
     if others:
         raise InputError(
             found=f"{', '.join(others)} in data/raw has the id {trace_id} already",
@@ -67,65 +81,73 @@ def _taken_in(raw: Path, path: Path, item: str) -> tuple[str, Path | None]:
             where=item,
             next_step="Rename the file, or remove the other one.",
         )
-    if path.is_dir() and not files_of(path):
-        raise InputError("an empty folder", "a folder of logs, or one file", item, "Name another.")
-    is_new = not target.exists()
-    if not is_new and (target.samefile(path) or _same(target, path)):
-        return trace_id, None
-    if path.is_dir():
-        _replace_folder(target, path)
-    else:
-        with beside(target) as temporary:
-            shutil.copyfile(path, temporary)
-    return trace_id, target if is_new else None
+    is_there = target.exists() and (target.samefile(path) or _same(target, path))
+    return Wanted(trace_id, None if is_there else path)
 
 
 def _same(one: Path, other: Path) -> bool:
     """Whether two sources hold the same files."""
-    if one.is_dir() != other.is_dir():
-        return False
-    names = [[path.relative_to(source) for path in files_of(source)] for source in (one, other)]
-    return names[0] == names[1] and all(
-        filecmp.cmp(mine, its, shallow=False)
-        for mine, its in zip(files_of(one), files_of(other), strict=True)
+    mine, its = files_of(one), files_of(other)
+    names = [[path.relative_to(top) for path in paths] for top, paths in ((one, mine), (other, its))]
+    return (
+        one.is_dir() == other.is_dir()
+        and names[0] == names[1]
+        and all(filecmp.cmp(a, b, shallow=False) for a, b in zip(mine, its, strict=True))
     )
 
 
-def _replace_folder(target: Path, path: Path) -> None:
+def take_in(project: Project, wanted: Sequence[Wanted], probe: Probe) -> None:
+    """Copy the files and folders that are not in data/raw yet, each whole, after all of them could be read.
+
+    A file that cannot become a table, or two files for one id, raise before anything is copied.
+    """
+    twice = {w.trace_id for w in wanted if w.source and sum(o.trace_id == w.trace_id for o in wanted) > 1}
+    if twice:
+        raise InputError(
+            found=f"several files for the id {', '.join(sorted(twice))}",
+            needed="one file for each id",
+            where="the files named",
+            next_step="Rename them, or run them one after the other.",
+        )
+    new = [(item.source, item.trace_id) for item in wanted if item.source is not None]
+    for source, trace_id in new:
+        probe(source, trace_id)
+    for source, _ in new:
+        if source.is_dir():
+            _replace_folder(project.raw / source.name, source)
+        else:
+            with beside(project.raw / source.name) as temporary:
+                shutil.copyfile(source, temporary)
+
+
+def _replace_folder(target: Path, source: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as beside_it:
-        shutil.copytree(path, Path(beside_it) / "new")
+        shutil.copytree(source, Path(beside_it) / "new")
         if target.exists():
             target.rename(Path(beside_it) / "old")
         (Path(beside_it) / "new").rename(target)
 
 
-def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance, trace: Registered) -> list[Failure]:
-    """One trace from raw file to dossier; why it failed, or nothing.
-
-    A file that this command brought in and that became no table is taken out again.
-    """
-    instance.add_dynamic_partitions(PARTITIONS, [trace.trace_id])
-    result = defs.resolve_job_def(TRACE_JOB).execute_in_process(
-        partition_key=trace.trace_id,
-        instance=instance,
-        raise_on_error=False,
-        run_config={"loggers": {LOGGER: {}}},
-    )
-    if result.success:
-        return []
-    if trace.copied_to and latest(instance, dg.AssetKey("trace_jobs"), trace.trace_id) is None:
-        if trace.copied_to.is_dir():
-            shutil.rmtree(trace.copied_to)
-        else:
-            trace.copied_to.unlink(missing_ok=True)
-        instance.delete_dynamic_partition(PARTITIONS, trace.trace_id)
-    return failures(result)
+def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance, trace_id: str) -> list[Failure]:
+    """One trace from raw file to dossier; why it failed, or nothing."""
+    instance.add_dynamic_partitions(PARTITIONS, [trace_id])
+    return _run(defs, instance, TRACE_JOB, trace_id)
 
 
 def publish(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[Failure]:
     """The catalog over all traces; why it failed, or nothing."""
-    result = defs.resolve_job_def(PUBLISH_JOB).execute_in_process(
-        instance=instance, raise_on_error=False, run_config={"loggers": {LOGGER: {}}}
+    return _run(defs, instance, PUBLISH_JOB, None)
+
+
+def _run(
+    defs: dg.Definitions, instance: dg.DagsterInstance, job: str, partition: str | None
+) -> list[Failure]:
+    result = defs.resolve_job_def(job).execute_in_process(
+        partition_key=partition,
+        instance=instance,
+        raise_on_error=False,
+        run_config={"loggers": {LOGGER: {}}},
+        tags=process_tag(),
     )
     return [] if result.success else failures(result)

@@ -13,23 +13,17 @@ import dagster as dg
 
 from hpcopt_assets.contracts.config import TracesConfig
 from hpcopt_assets.orchestration.jobs import TRACE_JOB, publish_job, trace_job
+from hpcopt_assets.orchestration.orphans import unfinished_runs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.provenance import latest
 from hpcopt_assets.orchestration.sources import files_of, find_sources, known_traces
 
 RAW_TRACE = dg.AssetKey("raw_trace")
+PARTITION_TAG = "dagster/partition"
 INTERVAL_S = 30
 SETTLED_AFTER_S = 10
 # A file that changed within the last seconds may still be being copied.
-
-UNFINISHED = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 
 
 @dataclass(frozen=True)
@@ -41,41 +35,50 @@ class Arrived:
 
 
 def settled(project: Project, registry: TracesConfig, now_s: float) -> dict[str, Arrived]:
-    """Trace id -> its files, for those that have not changed within the last seconds.
+    """Trace id -> its files and registry entry, for files that have not changed within the last seconds.
 
     A trace that is a part of another shares its files.
     """
     found = {}
     owners = known_traces(project.raw, registry)
     for owner, sources in find_sources(project.raw).items():
-        facts = [(str(path), path.lstat()) for source in sources for path in (source, *files_of(source))]
+        paths = [path for source in sources for path in (source, *files_of(source))]
+        # A broken link has no target to look at: its trace is to fail visibly, so it is looked at itself.
+        facts = [(str(path), path.stat() if path.exists() else path.lstat()) for path in paths]
         changed_at_s = max(stat.st_mtime for _, stat in facts)
         if now_s - changed_at_s >= SETTLED_AFTER_S:
-            text = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
-            arrived = Arrived(hashlib.sha256(text.encode()).hexdigest()[:16], changed_at_s)
-            found |= {trace_id: arrived for trace_id, whose in owners.items() if whose == owner}
+            files = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
+            found |= {
+                trace_id: Arrived(_word(files + registry.entry(trace_id).model_dump_json()), changed_at_s)
+                for trace_id, whose in owners.items()
+                if whose == owner
+            }
     return found
+
+
+def _word(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dg.sensor(
     job=trace_job,
     minimum_interval_seconds=INTERVAL_S,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="A new or replaced file in data/raw becomes a partition and a run.",
+    description="A new or replaced file in data/raw, or a changed registry entry, becomes a run.",
 )
 def arrivals(
     context: dg.SensorEvaluationContext,
     project: dg.ResourceParam[Project],
     registry: dg.ResourceParam[TracesConfig],
 ) -> dg.SensorResult:
-    """Request a run for each trace whose files differ from those seen at the last tick.
+    """Request a run for each trace whose files or entry differ from those seen at the last tick.
 
     A trace that was never seen here but taken in since its files last changed (by the command line, or
     before the sensor's memory was wiped) is only remembered.
     """
     seen: dict[str, str] = json.loads(context.cursor or "{}")
     now = settled(project, registry, time.time())
-    changed = [trace_id for trace_id, found in now.items() if seen.get(trace_id) != found.signature]
+    changed = [trace_id for trace_id, found in now.items() if _signature(seen, trace_id) != found.signature]
     known = set(context.instance.get_dynamic_partitions(traces.name or ""))
 
     def is_taken_in(trace_id: str) -> bool:
@@ -84,16 +87,26 @@ def arrivals(
         made = latest(context.instance, RAW_TRACE, trace_id)
         return made is not None and made.at_s >= now[trace_id].changed_at_s
 
+    # Dagster runs a key once for ever. A file may come back to an earlier content, so a key tells the whole
+    # history of what was seen.
+    history = {
+        trace_id: f"{now[trace_id].signature}:{_word(seen.get(trace_id, '') + now[trace_id].signature)}"
+        for trace_id in changed
+    }
     wanted = [trace_id for trace_id in changed if not is_taken_in(trace_id)]
     new = [trace_id for trace_id in wanted if trace_id not in known]
     return dg.SensorResult(
         dynamic_partitions_requests=[traces.build_add_request(new)] if new else [],
         run_requests=[
-            dg.RunRequest(run_key=f"{trace_id}:{now[trace_id].signature}", partition_key=trace_id)
+            dg.RunRequest(run_key=f"{trace_id}:{history[trace_id]}", partition_key=trace_id)
             for trace_id in wanted
         ],
-        cursor=json.dumps(seen | {trace_id: now[trace_id].signature for trace_id in changed}, sort_keys=True),
+        cursor=json.dumps(seen | history, sort_keys=True),
     )
+
+
+def _signature(seen: dict[str, str], trace_id: str) -> str:
+    return seen.get(trace_id, "").partition(":")[0]
 
 
 @dg.sensor(
@@ -104,9 +117,10 @@ def arrivals(
 )
 def publish_when_settled(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """One publication after the last of a batch of runs, whether these succeeded or not."""
-    of_job = dg.RunsFilter(job_name=TRACE_JOB, statuses=UNFINISHED)
-    if context.instance.get_runs_count(of_job):
-        return dg.SkipReason("traces are still being worked on")
+    busy = unfinished_runs(context.instance, TRACE_JOB)
+    if busy:
+        named = sorted({run.tags.get(PARTITION_TAG, run.run_id) for run in busy})
+        return dg.SkipReason(f"still being worked on: {', '.join(named)}")
     finished = context.instance.get_run_records(
         dg.RunsFilter(
             job_name=TRACE_JOB, statuses=[dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]

@@ -37,9 +37,15 @@ def trace_id_of(name: str) -> str:
     return f"{readable}--{digest}"
 
 
+def is_source_name(name: str) -> bool:
+    """Whether a file of that name in data/raw is a trace: not hidden, README, or still being copied."""
+    return not (
+        name.startswith(".") or name.endswith(PARTIAL_SUFFIXES) or Path(name).stem.casefold() == "readme"
+    )
+
+
 def _is_source(path: Path) -> bool:
-    name = path.name
-    return not (name.startswith(".") or name.endswith(PARTIAL_SUFFIXES) or path.stem.casefold() == "readme")
+    return is_source_name(path.name)
 
 
 def find_sources(raw_dir: Path) -> dict[str, list[Path]]:

@@ -1,6 +1,7 @@
-"""Tables in the terminal.
+"""What is said in the terminal.
 
-In:  columns and rows of text.   Out: a table on standard output; rows are never folded when it is piped.
+In:  sentences, or columns and rows of text.
+Out: lines and tables on standard output (rows are never folded when it is piped), mistakes on standard error.
 """
 
 from __future__ import annotations
@@ -15,6 +16,24 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def complain(text: str) -> None:
+    """One line on standard error; characters that would break the line are escaped."""
+    line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    sys.stderr.write(f"hpcopt: {line}\n")
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: `1 job`, `2,000 jobs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it: at most four decimals, a dash for what is unknown."""
+    if value is None:
+        return "-"
+    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
 def print_table(columns: list[str], rows: list[list[str]]) -> None:
     """Print rows under columns; columns whose cells are all numbers are right-aligned."""
     from rich.box import SIMPLE
@@ -25,8 +44,8 @@ def print_table(columns: list[str], rows: list[list[str]]) -> None:
     table = Table(box=SIMPLE, pad_edge=False)
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows if row[index] not in ("", "-")]
-        numeric = bool(cells) and all(cell.lstrip("+-")[:1].isdigit() for cell in cells)
+        numeric = bool(cells) and all(text.lstrip("+-")[:1].isdigit() for text in cells)
         table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(Text, row))
     Console(width=None if sys.stdout.isatty() else PIPED_WIDTH).print(table)

@@ -15,6 +15,7 @@ import polars as pl
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
 from hpcopt_assets.contracts.vocabulary import Backfill, Invariant, Order, Verdict
+from hpcopt_assets.measures.schedule import IntArray
 from hpcopt_assets.measures.usage import steps
 from hpcopt_assets.simulate.promises import Placed, judge_promises
 from hpcopt_assets.simulate.workload import select_workload
@@ -24,7 +25,8 @@ from hpcopt_assets.simulate.workload import select_workload
 class Finding:
     """What one rule's check found. `job_id`, `at_s`, `found` and `allowed` speak of the first violation.
 
-    Where nothing could be checked, `found` says why and `allowed` says when it could be.
+    Where the rule does not bind (`is_binding`), violations are counted and are no errors. Where nothing could
+    be checked, `found` says why and `allowed` says when it could be.
     """
 
     checked_count: int
@@ -33,13 +35,14 @@ class Finding:
     at_s: int | None = None
     found: str | None = None
     allowed: str | None = None
+    is_binding: bool = True
 
     @property
     def verdict(self) -> Verdict:
-        """FAIL with a violation, else NOT_ASSESSED where nothing was checked, else PASS."""
-        if self.violations_count:
-            return Verdict.FAIL
-        return Verdict.PASS if self.checked_count else Verdict.NOT_ASSESSED
+        """FAIL with a violation, else PASS; NOT_ASSESSED where nothing was checked or it is not binding."""
+        if self.checked_count == 0 or not self.is_binding:
+            return Verdict.NOT_ASSESSED
+        return Verdict.FAIL if self.violations_count else Verdict.PASS
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,8 @@ def check_schedule(
 ) -> pl.DataFrame:
     """One row of `invariant_report` for every word of `Invariant`.
 
-    A rule that does not apply to the policy, or that nothing in the schedule puts to the test, is
-    NOT_ASSESSED and says why. A capacity below 1 raises `InputError`.
+    A rule that does not bind the policy, or that nothing in the schedule puts to the test, is NOT_ASSESSED
+    and says why. A capacity below 1 raises `InputError`.
     """
     case = _confront(jobs, schedule, policy, capacity_procs)
     checks: dict[Invariant, Callable[[_Case], Finding]] = {
@@ -82,7 +85,7 @@ def check_schedule(
         rows.append(
             {"trace_id": trace_id, "policy": policy.id, "invariant": invariant.value}
             | {"verdict": finding.verdict.value}
-            | vars(finding)
+            | {name: value for name, value in vars(finding).items() if name in INVARIANT_REPORT.names}
         )
     return INVARIANT_REPORT.shape(pl.DataFrame(rows, schema=INVARIANT_REPORT.polars_schema()))
 
@@ -106,11 +109,16 @@ def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capaci
     expected = replayed.join(starts, on=["job_id", "nth"], how="left", maintain_order="left").with_columns(
         needed_end_s=pl.col("start_s") + pl.col("runtime_s")
     )
-    ran = expected.filter(pl.col("start_s").is_not_null())
+    order_key = {
+        Order.SUBMIT: pl.lit(0),
+        Order.SHORTEST: pl.col("estimate_s"),
+        Order.LONGEST: -pl.col("estimate_s"),
+    }[policy.order]
+    ran = expected.filter(pl.col("start_s").is_not_null()).with_columns(order_key=order_key)
     placed = Placed(
         *(
             np.ascontiguousarray(ran[name].to_numpy(), dtype=np.int64)
-            for name in ("release_s", "start_s", "needed_end_s", "procs", "hold_s", "limit_s")
+            for name in ("release_s", "start_s", "needed_end_s", "procs", "hold_s", "limit_s", "order_key")
         )
     )
     surplus = starts.join(replayed, on=["job_id", "nth"], how="anti", maintain_order="left")
@@ -198,18 +206,15 @@ def _in_queue_order(case: _Case) -> Finding:
 
 
 def _head_not_delayed(case: _Case) -> Finding:
-    """EASY in submit order: no job behind the head delays it, see `promises.judge_promises`."""
+    """EASY: no job behind the head delays it, see `promises.judge_promises`.
+
+    Binding in submit order with hold <= estimate. Elsewhere a newcomer may go ahead of the head, or a job be
+    held for longer than it was tried with, and delays are only counted.
+    """
     policy, placed = case.policy, case.placed
-    if policy.backfill is not Backfill.EASY or policy.order is not Order.SUBMIT:
-        return Finding(
-            0,
-            found=f"backfill {policy.backfill}, order {policy.order}",
-            allowed="backfill easy, order submit",
-        )
-    if (case.ran["hold_s"] > case.ran["estimate_s"]).any():
-        return Finding(
-            0, found=f"hold {policy.hold} above estimate {policy.estimate}", allowed="hold <= estimate"
-        )
+    if policy.backfill is not Backfill.EASY:
+        return Finding(0, found=f"backfill {policy.backfill}", allowed="backfill easy")
+    is_binding = policy.order is Order.SUBMIT and not (case.ran["hold_s"] > case.ran["estimate_s"]).any()
     promises = judge_promises(placed, case.capacity_procs)
     needed = placed.procs[promises.head]
     broken = np.flatnonzero((promises.freed_procs >= needed) & ~promises.is_excused)
@@ -220,16 +225,27 @@ def _head_not_delayed(case: _Case) -> Finding:
             found=f"{promises.at_s.size} instants with a waiting head, each followed by an overrun",
             allowed="a head that waits while running jobs keep their expected ends",
         )
-    if broken.size == 0:
-        return Finding(checked)
-    first = int(broken[0])
-    head = int(promises.head[first])
-    return Finding(
-        checked,
-        int(broken.size),
-        case.ran["job_id"][head],
-        int(promises.at_s[first]),
-        f"start at {placed.start_s[head]} s, though {promises.freed_procs[first]} processors were expected "
-        "to be free before",
-        f"start as soon as {needed[first]} processors are expected to be free",
+    finding = Finding(checked, int(broken.size), is_binding=is_binding)
+    if broken.size:
+        first = int(broken[0])
+        head = int(promises.head[first])
+        finding = replace(
+            finding,
+            job_id=case.ran["job_id"][head],
+            at_s=int(promises.at_s[first]),
+            found=f"start at {placed.start_s[head]} s, though {promises.freed_procs[first]} processors were "
+            "expected to be free before",
+            allowed=f"start as soon as {needed[first]} processors are expected to be free",
+        )
+    return finding if is_binding else _counted(finding, policy, promises.head, broken)
+
+
+def _counted(finding: Finding, policy: Policy, head: IntArray, broken: IntArray) -> Finding:
+    """Delays where none is promised: how many heads, and why that is allowed."""
+    delayed, waited = (np.unique(heads).size for heads in (head[broken], head))
+    return replace(
+        finding,
+        found=f"{delayed} of {waited} heads that waited were delayed"
+        + (f"; the first: {finding.found}" if delayed else ""),
+        allowed=f"any number under order {policy.order}, estimate {policy.estimate}, hold {policy.hold}",
     )

@@ -6,6 +6,7 @@ Not here: the kernel's own bookkeeping of shadow times, which this check must no
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, count
@@ -14,7 +15,6 @@ import numpy as np
 
 from hpcopt_assets.measures.schedule import BoolArray, IntArray
 
-BEFORE_ALL_S = np.iinfo(np.int64).min
 HOURS_100_S = 360_000
 EXTENSIONS_S = (0, 60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000)
 # Beyond the requested end, of a job that outlives what was believed; from there on every 100 h
@@ -23,7 +23,10 @@ EXTENSIONS_S = (0, 60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_0
 
 @dataclass(frozen=True)
 class Placed:
-    """Jobs of a finished schedule in trace order; `hold_s` is what a running job was believed to run for."""
+    """Jobs of a finished schedule in trace order.
+
+    `hold_s` is what a running job was believed to run for; the queue was ordered by (order_key, position).
+    """
 
     release_s: IntArray
     start_s: IntArray
@@ -31,11 +34,14 @@ class Placed:
     procs: IntArray
     hold_s: IntArray
     limit_s: IntArray
+    order_key: IntArray
 
 
 @dataclass(frozen=True)
 class Promises:
     """Instants at which a head waited, ascending: which job it was and what was then expected.
+
+    Of each head, the time from which it stayed head until it started.
 
     `freed_procs`: processors expected to be free before the head's actual start. `is_excused`: a running
     job outlived its expected end in between, so that nothing was promised.
@@ -48,14 +54,15 @@ class Promises:
 
 
 def judge_promises(placed: Placed, capacity_procs: int) -> Promises:
-    """The promise made to each waiting head: when it became head, and before every start behind it.
+    """The promise made to each waiting head: when it became head, and just before every later start.
 
-    Exact for EASY in submit order with hold <= estimate: the shadow time can move later only by a job that
-    starts behind the head, so each is judged just before such starts, from the jobs then running. Expected
-    ends are those of docs/replay.md. Instants at which a job of zero runtime started have several passes
-    and are left out.
+    The shadow time can move later only by a job that starts meanwhile, so it is judged from the jobs running
+    before such starts and those that start ahead of the head. Expected ends are those of docs/replay.md.
+    Instants at which a job of zero runtime started have several passes and are left out.
     """
-    at_s, head = _instants(placed)
+    rank = np.empty_like(placed.order_key)
+    rank[np.argsort(placed.order_key, kind="stable")] = np.arange(rank.size)
+    at_s, head = _instants(placed, rank)
     if at_s.size == 0:
         return Promises(at_s, head, at_s, at_s > at_s)
     start_s = placed.start_s[head]  # ascending, as is `at_s`: the head that waits first starts first
@@ -64,8 +71,9 @@ def judge_promises(placed: Placed, capacity_procs: int) -> Promises:
     for job, since_s, expected_s in _beliefs(placed):
         first = np.searchsorted(at_s, since_s)
         # Of the jobs that start at the very instant, only those ahead of the head hold processors.
-        is_tie = (first < at_s.size) & (at_s[np.minimum(first, at_s.size - 1)] == placed.start_s[job])
-        first += is_tie & (head[np.minimum(first, at_s.size - 1)] < job)
+        there = np.minimum(first, at_s.size - 1)
+        is_tie = (first < at_s.size) & (at_s[there] == placed.start_s[job])
+        first += is_tie & (rank[head[there]] < rank[job])
         last = np.minimum(
             np.searchsorted(at_s, np.minimum(expected_s, placed.end_s[job])),
             np.searchsorted(start_s, expected_s, side="right"),
@@ -80,20 +88,39 @@ def judge_promises(placed: Placed, capacity_procs: int) -> Promises:
     return Promises(at_s, head, capacity_procs - held, is_excused)
 
 
-def _instants(placed: Placed) -> tuple[IntArray, IntArray]:
+def _instants(placed: Placed, rank: IntArray) -> tuple[IntArray, IntArray]:
     """Instants to judge, strictly ascending, and the job that is head and waits at each."""
-    start_s = placed.start_s
-    ahead_s = np.concatenate([[BEFORE_ALL_S], np.maximum.accumulate(start_s)])[: start_s.size]
-    head_since_s = np.maximum(placed.release_s, ahead_s)
-    head = np.flatnonzero(start_s > head_since_s)
-    # Spans [head_since_s, start_s) of waiting heads are disjoint and ascend with the position.
-    at_s = np.unique(np.concatenate([head_since_s[head], start_s]))
-    at_s = at_s[~np.isin(at_s, start_s[placed.end_s == start_s])]
+    since_s, head = _heads(placed, rank)
     if head.size == 0:
         return head, head
-    span = np.searchsorted(head_since_s[head], at_s, side="right") - 1
-    waits = (span >= 0) & (at_s < start_s[head[np.maximum(span, 0)]])
+    # Spans [since_s, start_s) of waiting heads are disjoint and ascend.
+    at_s = np.unique(np.concatenate([since_s, placed.start_s]))
+    at_s = at_s[~np.isin(at_s, placed.start_s[placed.end_s == placed.start_s])]
+    span = np.searchsorted(since_s, at_s, side="right") - 1
+    waits = (span >= 0) & (at_s < placed.start_s[head[np.maximum(span, 0)]])
     return at_s[waits], head[span[waits]]
+
+
+def _heads(placed: Placed, rank: IntArray) -> tuple[IntArray, IntArray]:
+    """(since, job) of every job that waited at the head of the queue and stayed there until it started."""
+    release_s, start_s, ranks = placed.release_s.tolist(), placed.start_s.tolist(), rank.tolist()
+    job_of_rank = np.argsort(rank).tolist()
+    queue: list[int] = []  # ranks, least first; a job that has started leaves when it comes to the top
+    spans: list[tuple[int, int]] = []
+    head, since_s, released = None, 0, 0
+    for at_s in np.unique(np.concatenate([placed.release_s, placed.start_s])).tolist():
+        while released < len(ranks) and release_s[released] <= at_s:
+            heapq.heappush(queue, ranks[released])
+            released += 1
+        while queue and start_s[job_of_rank[queue[0]]] <= at_s:
+            heapq.heappop(queue)
+        first = job_of_rank[queue[0]] if queue else None
+        if first != head:
+            if head is not None and start_s[head] == at_s:
+                spans.append((since_s, head))
+            head, since_s = first, at_s
+    since, heads = np.array(spans, dtype=np.int64).reshape(-1, 2).T
+    return since, heads
 
 
 def _beliefs(placed: Placed) -> Iterator[tuple[IntArray, IntArray, IntArray]]:

@@ -131,6 +131,16 @@ def test_likeness_is_told_with_its_verdict(verdict):
     assert f"### easy_backfill: {verdict}\n" in markdown(comparisons.fidelity(evident))
 
 
+@pytest.mark.parametrize("verdict", v.Verdict)
+def test_an_impossible_record_does_not_explain_whether_the_replay_is_like_it(verdict):
+    frame = fidelity(easy_backfill=verdict, fifo_strict=verdict)
+    is_capacity = pl.col("criterion") == v.FidelityCriterion.OBSERVED_WITHIN_CAPACITY.value
+    impossible = frame.with_columns(
+        verdict=pl.when(is_capacity).then(pl.lit("FAIL")).otherwise(pl.col("verdict"))
+    )
+    assert summary_of(evidence(fidelity=impossible)) == summary_of(evidence(fidelity=frame))
+
+
 def test_what_was_not_assessed_is_never_shown_as_a_pass():
     nothing = dict.fromkeys(FASTER, "NOT_ASSESSED")
     frame = fidelity(**nothing).with_columns(verdict=pl.lit("NOT_ASSESSED"))

@@ -1,9 +1,11 @@
 """A record that the machine cannot have produced is told with when and by how much."""
 
+import pytest
+
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Verdict
 from hpcopt_assets.fidelity.capacity import judge_capacity
 from hpcopt_assets_tests.builders import job, trace
-from hpcopt_assets_tests.fidelity.test_judge import busy_trace, by_criterion, judged
+from hpcopt_assets_tests.fidelity.test_judge import HOUR, busy_trace, by_criterion, judged
 
 
 def crowded():
@@ -55,10 +57,22 @@ def test_many_jobs_are_counted_not_listed():
     assert "by jobs 1, 2, 3, 4, 5 and 15 more" in reason
 
 
-def test_an_impossible_or_unknown_capacity_keeps_a_perfect_replay_from_passing():
+@pytest.mark.parametrize("later_s", [0, 6 * HOUR], ids=["alike", "not alike"])
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        ({"capacity_procs": 6}, "FAIL"),
+        ({"capacity_source": CapacitySource.OBSERVED_PEAK}, "NOT_ASSESSED"),
+    ],
+)
+def test_an_impossible_record_or_inferred_capacity_is_mentioned_and_changes_no_verdict(
+    options, verdict: str, later_s: int
+):
     jobs = busy_trace()
-    for options in ({"capacity_procs": 6}, {"capacity_source": CapacitySource.OBSERVED_PEAK}):
-        found = by_criterion(judged(jobs, jobs["start_s"], **options))
-        assert found["mean_wait"]["verdict"] == "PASS"
-        assert found["overall"]["verdict"] == "NOT_ASSESSED"
-        assert "observed_within_capacity" in found["overall"]["reason"]
+    possible = by_criterion(judged(jobs, jobs["start_s"] + later_s))["overall"]
+    found = by_criterion(judged(jobs, jobs["start_s"] + later_s, **options))
+    assert found["observed_within_capacity"]["verdict"] == verdict
+    assert found["overall"]["verdict"] == possible["verdict"] == ("FAIL" if later_s else "PASS")
+    assert found["overall"]["measured"] == possible["measured"]
+    assert f"observed_within_capacity is {verdict}" in found["overall"]["reason"]
+    assert "observed_within_capacity" not in possible["reason"]

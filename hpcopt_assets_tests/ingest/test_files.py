@@ -25,6 +25,8 @@ TEXT = "; MaxProcs: 8\n" + "".join(
     [
         TEXT.encode().rstrip(b"\n"),
         TEXT.replace("\n", "\r\n").encode(),
+        TEXT.replace("\n", "\r").encode(),
+        TEXT.replace("\n", "\r", 20).replace("\n", "\r\n", 10).encode(),
         TEXT.replace(" ", "\t").encode(),
         TEXT.replace(" ", "   ").encode(),
         TEXT.replace("\n", " \t \n   ").rstrip(" ").encode(),
@@ -32,7 +34,18 @@ TEXT = "; MaxProcs: 8\n" + "".join(
         gzip.compress(TEXT.encode()),
         gzip.compress(TEXT[:300].encode()) + gzip.compress(TEXT[300:].encode()) + b"\0" * 20,
     ],
-    ids=["no last newline", "CRLF", "tabs", "spaces", "trailing", "BOM", "gzip", "gzip in members"],
+    ids=[
+        "no last newline",
+        "CRLF",
+        "CR",
+        "mixed",
+        "tabs",
+        "spaces",
+        "trailing",
+        "BOM",
+        "gzip",
+        "gzip in members",
+    ],
 )
 def test_one_text_in_any_wrapping_gives_the_same_tables(wrapped: bytes, tmp_path: Path):
     plain = read_text(TEXT, tmp_path)
@@ -149,13 +162,22 @@ def test_nul_bytes_far_into_a_file_cost_a_line_and_not_the_trace(tmp_path: Path)
     assert found.rejects["code"].to_list()[-1] == "too_few_fields"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("block_bytes", [1, 7, 64, 1000, 10**6])
-def test_blocks_hold_whole_lines_whatever_their_size(block_bytes: int, tmp_path: Path):
+def test_blocks_hold_whole_lines_whatever_their_size_and_ends(block_bytes: int, end: str, tmp_path: Path):
     path = tmp_path / "made.swf"
-    path.write_text(TEXT.rstrip("\n"))
+    path.write_bytes(TEXT.rstrip("\n").replace("\n", end).encode())
     found = list(source.blocks(path, block_bytes))
     assert b"".join(found) == TEXT.encode()
     assert all(block.endswith(b"\n") for block in found)
+
+
+def test_a_carriage_return_between_fields_costs_its_line_and_hides_no_job(tmp_path: Path):
+    first, second = line(job=1, run=5), line(job=2, run=5)
+    found = read_text(f"{first}\r{second}\n{line(job=3)[:20]}\r{line(job=3)[20:]}\n", tmp_path)
+    assert found.jobs["job_id"].to_list() == ["1", "2"]
+    assert found.rejects["code"].to_list() == ["too_few_fields"] * 2
+    assert found.report["lines_count"].item() == 4
 
 
 def test_texts_of_lines_are_found_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

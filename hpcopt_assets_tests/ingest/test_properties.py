@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,7 @@ JOBS = st.lists(
     jobs=JOBS,
     unix_start_s=WHOLE,
     gap=st.sampled_from([" ", "\t", "   "]),
-    end=st.sampled_from(["\n", "\r\n"]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
 )
 def test_jobs_that_are_written_are_read_back(
     jobs: list[SwfJob], unix_start_s: int, gap: str, end: str, tmp_path: Path
@@ -245,7 +246,8 @@ def test_plain_lines_do_take_the_fast_path(monkeypatch: pytest.MonkeyPatch):
     assert found.fields.select(FIELD_NAMES).unique().height == 1
 
 
-TEXTS = st.lists(LINES, max_size=12).map(b"\n".join)
+ENDS = st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"])
+TEXTS = st.builds(lambda lines, end: end.join(lines), st.lists(LINES, max_size=12), ENDS)
 
 
 @SAME_FOLDER
@@ -257,7 +259,7 @@ def test_any_bytes_give_tables_or_one_clear_error(raw: bytes, tmp_path: Path):
         return
     report = found.report.row(0, named=True)
     accounted = [report[f"{part}_lines_count"] for part in ("header", "comment", "blank", "job")]
-    lines = raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = re.split(rb"\r\n|\r|\n", raw.removeprefix(b"\xef\xbb\xbf"))
     assert sum(accounted) + found.rejects.height == len(lines) - (lines[-1] == b"")
     assert found.jobs.height > 0
     numbers = [*found.jobs["source_line"], *found.rejects["source_line"]]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from hpcopt_assets.contracts.errors import ConfigError, InputError
+from hpcopt_assets.contracts.errors import ConfigError, InputError, TraceError
 from hpcopt_assets.orchestration.files import beside, write_beside
 from hpcopt_assets.orchestration.project import CHECKOUT, Project, find_project
-from hpcopt_assets.orchestration.runner import register
+from hpcopt_assets.orchestration.runner import Wanted, resolve, take_in
 
 
 def test_a_failed_write_leaves_the_old_content_and_no_rest(tmp_path: Path) -> None:
@@ -34,21 +35,74 @@ def test_the_project_is_the_checkout_or_the_named_folder(project: Project, tmp_p
         find_project({"HPCOPT_HOME": str(tmp_path / "elsewhere")})
 
 
+def test_new_files_have_the_permissions_the_user_gives_to_new_files(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_beside(tmp_path / "private", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
+
+
+def never(path: Path, trace_id: str) -> None:
+    raise AssertionError(f"{path} was read as {trace_id}")
+
+
 def test_a_file_is_taken_in_once_and_an_id_is_never_taken_twice(project: Project, tmp_path: Path) -> None:
     outside = tmp_path / "mine.swf"
     outside.write_text("1\n")
-    first = register(project, str(outside))
-    assert first.trace_id == "mine"
-    assert first.copied_to == project.raw / "mine.swf"
-    assert register(project, str(outside)).copied_to is None
-    assert register(project, "mine").copied_to is None
-    assert register(project, str(project.raw / "mine.swf")).copied_to is None
-    outside.write_text("2\n")
-    assert register(project, str(outside)).copied_to is None
-    assert (project.raw / "mine.swf").read_text() == "2\n"
+    wanted = resolve(project, str(outside))
+    assert wanted == Wanted("mine", outside)
+    read: list[tuple[Path, str]] = []
+    take_in(project, [wanted], lambda path, trace_id: read.append((path, trace_id)))
+    assert read == [(outside, "mine")]
+    assert (project.raw / "mine.swf").read_text() == "1\n"
+    for again in (str(outside), "mine", str(project.raw / "mine.swf")):
+        assert resolve(project, again) == Wanted("mine")
+    take_in(project, [Wanted("mine")], never)
     packed = tmp_path / "mine.swf.gz"
     packed.write_bytes(b"")
     with pytest.raises(InputError, match=r"mine\.swf in data/raw has the id mine already"):
-        register(project, str(packed))
+        resolve(project, str(packed))
+
+
+def test_a_file_that_cannot_be_read_never_takes_a_good_ones_place(project: Project, tmp_path: Path) -> None:
+    (project.raw / "mine.swf").write_text("good\n")
+    worse = tmp_path / "mine.swf"
+    worse.write_text("")
+
+    def refuse(_path: Path, _trace_id: str) -> None:
+        raise TraceError("the file is empty", "a log", "mine.swf", "Copy it again.")
+
+    with pytest.raises(TraceError):
+        take_in(project, [resolve(project, str(worse))], refuse)
+    assert [path.name for path in project.raw.iterdir()] == ["mine.swf"]
+    assert (project.raw / "mine.swf").read_text() == "good\n"
+
+
+def test_two_files_for_one_id_are_refused_before_any_is_read(project: Project, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.swf").write_text(folder)
+    wanted = [resolve(project, str(tmp_path / folder / "mine.swf")) for folder in ("one", "two")]
+    with pytest.raises(InputError, match="several files for the id mine"):
+        take_in(project, wanted, never)
+    assert not list(project.raw.iterdir())
+
+
+def test_an_id_goes_before_a_folder_of_that_name(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project.raw / "demo.swf").write_text("1\n")
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert resolve(project, "demo") == Wanted("demo")
     with pytest.raises(InputError, match="folder"):
-        register(project, str(tmp_path))
+        resolve(project, str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["README.swf", ".swf", "cut.part", "half.tmp"])
+def test_names_that_are_no_traces_are_refused(project: Project, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("1\n")
+    with pytest.raises(InputError, match="Rename"):
+        resolve(project, str(tmp_path / name))

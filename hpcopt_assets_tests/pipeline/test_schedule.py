@@ -21,14 +21,15 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield temporary
 
 
-def repaired(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[str | None]:
+def repaired(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[str | None] | str | None:
     context = dg.build_schedule_context(
         instance=instance,
         scheduled_execution_time=datetime(2026, 1, 2, 2, 30, tzinfo=UTC),
         repository_def=defs.get_repository_def(),
+        resources={"project": defs.resources["project"], "loaded": defs.resources["loaded"]},
     )
     result = nightly_repair(context)
-    return [] if isinstance(result, dg.SkipReason) else [request.partition_key for request in result]
+    return result.skip_message if isinstance(result, dg.SkipReason) else [r.partition_key for r in result]
 
 
 def test_the_night_repairs_what_is_missing_or_made_by_older_decisions(
@@ -40,7 +41,8 @@ def test_the_night_repairs_what_is_missing_or_made_by_older_decisions(
     instance.add_dynamic_partitions("traces", ["b"])
     assert repaired(defs, instance) == ["b"]
     assert run_trace("b").success
-    assert repaired(defs, instance) == []
+    assert repaired(defs, instance) == "every trace is complete and up to date"
     limits = project.configs / "fidelity.yaml"
     limits.write_text(limits.read_text().replace("max_bsld_ks: 0.15", "max_bsld_ks: 0.2"))
+    assert "reload the definitions" in str(repaired(defs, instance))
     assert repaired(build_definitions(), instance) == ["a", "b"]

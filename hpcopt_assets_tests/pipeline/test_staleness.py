@@ -23,7 +23,7 @@ def code_versions() -> dict[str, str | None]:
         ("fidelity", "max_bsld_ks: 0.15", "max_bsld_ks: 0.16", {"fidelity_verdicts", "trace_dossier"}),
         ("objective", "min_gain_ratio: 0.05", "min_gain_ratio: 0.06", {"claim_verdicts", "trace_dossier"}),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
-        ("traces", "capacity_procs: 806", "capacity_procs: 807", {"raw_trace"}),
+        ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
         (
             "policies",
             "means: First come, first served; nobody overtakes.",

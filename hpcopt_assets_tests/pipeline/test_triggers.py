@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import time
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.jobs import TRACE_JOB
+from hpcopt_assets.orchestration.orphans import PROCESS_TAG
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.sensors import SETTLED_AFTER_S, arrivals, publish_when_settled
 from hpcopt_assets_tests.pipeline.conftest import RunTrace, swf
@@ -26,17 +30,22 @@ class Tick:
 
     def __init__(self, instance: dg.DagsterInstance, project: Project) -> None:
         self.instance, self.project, self.cursor = instance, project, ""
+        self.run_keys: list[str] = []
 
     def __call__(self) -> list[str]:
         """Partitions for which a run is requested at this tick."""
+        registry = load_configs(self.project.configs).traces
         context = dg.build_sensor_context(
-            instance=self.instance, cursor=self.cursor, resources={"project": self.project}
+            instance=self.instance,
+            cursor=self.cursor,
+            resources={"project": self.project, "registry": registry},
         )
         result = arrivals(context)
         assert isinstance(result, dg.SensorResult)
         for request in result.dynamic_partitions_requests or []:
             self.instance.add_dynamic_partitions(request.partitions_def_name, list(request.partition_keys))
         self.cursor = result.cursor or ""
+        self.run_keys += [str(request.run_key) for request in result.run_requests or []]
         return [request.partition_key for request in result.run_requests or [] if request.partition_key]
 
 
@@ -66,6 +75,41 @@ def test_replaced_content_is_requested_again_and_its_run_key_differs(project: Pr
     drop(project.raw / "a.swf", swf(jobs=61))
     assert tick() == ["a"]
     assert tick() == []
+
+
+def test_a_file_that_comes_back_to_earlier_content_is_requested_under_a_new_key(
+    project: Project, tick: Tick
+) -> None:
+    """Dagster runs a key once for ever."""
+    path = project.raw / "a.swf"
+    drop(path, swf())
+    first = path.read_bytes(), path.stat()
+    for _ in range(2):
+        assert tick() == ["a"]
+        drop(path, swf(jobs=61), age_s=500)
+        assert tick() == ["a"]
+        path.write_bytes(first[0])
+        os.utime(path, ns=(first[1].st_atime_ns, first[1].st_mtime_ns))
+    assert tick() == ["a"]
+    assert len(set(tick.run_keys)) == len(tick.run_keys) == 5
+
+
+def test_a_changed_entry_of_the_registry_is_a_reason_to_run(project: Project, tick: Tick) -> None:
+    drop(project.raw / "a.swf", swf())
+    drop(project.raw / "b.swf", swf())
+    assert tick() == ["a", "b"]
+    registry = project.configs / "traces.yaml"
+    registry.write_text(registry.read_text() + "  a:\n    capacity_procs: 9\n")
+    assert tick() == ["a"]
+    assert tick() == []
+
+
+def test_a_link_is_followed_and_a_broken_one_is_seen(project: Project, tick: Tick, tmp_path: Path) -> None:
+    drop(tmp_path / "elsewhere.swf", swf())
+    (project.raw / "a.swf").symlink_to(tmp_path / "elsewhere.swf")
+    assert tick() == ["a"]
+    drop(tmp_path / "elsewhere.swf", swf(jobs=61))
+    assert tick() == ["a"]
 
 
 def test_awkward_names_become_legal_distinct_partitions(
@@ -117,6 +161,24 @@ def test_publication_waits_for_runs_in_progress(
     (project.raw / "a.swf").write_text(swf())
     run_trace("a")
     instance.create_run_for_job(_empty_job(), status=dg.DagsterRunStatus.STARTED)
+    assert not published(instance, None)[0]
+
+
+def test_a_run_whose_process_was_killed_does_not_stop_publishing(
+    project: Project, run_trace: RunTrace, instance: dg.DagsterInstance
+) -> None:
+    (project.raw / "a.swf").write_text(swf())
+    run_trace("a")
+    gone = subprocess.Popen(["/bin/true"])
+    gone.wait()
+    tags = {PROCESS_TAG: f"{socket.gethostname()}:{gone.pid}"}
+    run = instance.create_run_for_job(_empty_job(), status=dg.DagsterRunStatus.STARTED, tags=tags)
+    assert published(instance, None)[0]
+    ended = instance.get_run_by_id(run.run_id)
+    assert ended is not None
+    assert ended.status == dg.DagsterRunStatus.FAILURE
+    alive = {PROCESS_TAG: f"{socket.gethostname()}:{os.getpid()}"}
+    instance.create_run_for_job(_empty_job(), status=dg.DagsterRunStatus.STARTED, tags=alive)
     assert not published(instance, None)[0]
 
 

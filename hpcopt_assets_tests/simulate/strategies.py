@@ -10,13 +10,13 @@ from hpcopt_assets_tests.builders import job, trace
 
 CAPACITY = 8
 
-GAPS_S = st.sampled_from([0, 0, 0, 1, 1, 2, 5, 9, 60])
-PROCS = st.one_of(st.integers(1, CAPACITY), st.just(CAPACITY), st.just(1))
+GAPS_S = st.sampled_from([0, 0, 0, 0, 1, 2, 5, 60])
+PROCS = st.sampled_from([1, 1, 2, 2, 3, 4, 5, 6, 7, CAPACITY])
 RUNTIMES_S = st.one_of(
     st.integers(0, 12), st.sampled_from([0, 30, 61, 90, 400, 2000, 9000, 361_000, 1_000_000])
 )
-REQUESTS_S = st.one_of(st.integers(1, 20), st.sampled_from([60, 300]))
-HOW_ASKED = st.sampled_from(["request", "request", "as it runs", "a bit more", "missing", "zero"])
+REQUESTS_S = st.one_of(st.sampled_from([4, 8, 300]), st.integers(1, 20))
+HOW_ASKED = st.sampled_from(["request", "request", "request", "as it runs", "a bit more", "missing", "zero"])
 QUEUES = st.sampled_from([None, "a", "b"])
 
 

@@ -203,23 +203,62 @@ class TestHeadNeverDelayed:
 
     def test_a_job_that_outlives_a_short_belief_is_next_believed_to_take_what_it_asked_for(self):
         # Job 0 is held for 5 s and asked for 10. At 6 it is believed to end at 10; the head starts at 30.
-        columns = [[0, 6], [0, 30], [9, 35], [2, 4], [5, 5], [10, 10]]
+        columns = [[0, 6], [0, 30], [9, 35], [2, 4], [5, 5], [10, 10], [0, 0]]
         promises = judge_promises(Placed(*(np.array(column) for column in columns)), 4)
         assert (promises.at_s.tolist(), promises.head.tolist()) == ([6], [1])
         assert promises.freed_procs.tolist() == [4]
 
-    @pytest.mark.parametrize(
-        ("rules", "why"),
-        [
-            (policy(order="shortest"), "backfill easy, order shortest"),
-            (FCFS, "backfill none, order submit"),
-            (policy(estimate="actual"), "hold requested above estimate actual"),
-        ],
-    )
-    def test_is_not_assessed_where_no_promise_is_made(self, rules, why: str):
-        jobs = trace([(1, 0, 2, 5, 10), (2, 0, 4, 10, 10)])
-        row = report(replay(jobs, rules, 4).schedule, rules, jobs, 4)[Invariant.HEAD_NEVER_DELAYED]
-        assert (row["verdict"], row["found"]) == ("NOT_ASSESSED", why)
+    def test_does_not_apply_without_backfilling(self):
+        row = report(replay(JOBS, FCFS, 10).schedule, FCFS)[Invariant.HEAD_NEVER_DELAYED]
+        assert (row["verdict"], row["found"], row["checked_count"]) == ("NOT_ASSESSED", "backfill none", 0)
+
+
+class TestDelaysAreCountedWhereTheyAreAllowed:
+    @staticmethod
+    def row(rules, jobs, starts: list[int], capacity_procs: int = 4) -> dict:
+        schedule = replay(jobs, rules, capacity_procs).schedule
+        assert schedule["start_s"].to_list() == starts
+        rows = report(schedule, rules, jobs, capacity_procs)
+        assert Verdict.FAIL not in verdicts(rows).values()
+        row = rows[Invariant.HEAD_NEVER_DELAYED]
+        assert row["verdict"] == "NOT_ASSESSED"
+        return row
+
+    def test_a_newcomer_ahead_of_the_head(self):
+        # Job 2 is head from 1 on and expected at 10; job 3, shorter and so ahead of it, starts at 2 until 52.
+        jobs = trace([(1, 0, 2, 10), (2, 1, 4, 10, 100), (3, 2, 2, 50)])
+        row = self.row(policy(order="shortest"), jobs, [0, 52, 2])
+        # Judged at 1 and, with job 3 running, at 2.
+        assert (row["checked_count"], row["violations_count"]) == (2, 1)
+        assert (row["job_id"], row["at_s"]) == ("2", 1)
+        assert row["found"].startswith("1 of 1 heads that waited were delayed; the first: start at 52 s")
+        assert row["allowed"] == "any number under order shortest, estimate requested, hold requested"
+
+    def test_a_head_that_a_newcomer_displaced_is_judged_from_its_return(self):
+        # Job 3 becomes head at 5 and starts at 10, as expected; only then job 2 is head again.
+        jobs = trace([(1, 0, 4, 10), (2, 1, 4, 10, 100), (3, 5, 4, 20)])
+        row = self.row(policy(order="shortest"), jobs, [0, 30, 10])
+        assert (row["checked_count"], row["violations_count"]) == (2, 0)
+        assert row["found"] == "0 of 2 heads that waited were delayed"
+
+    def test_a_job_held_longer_than_it_was_tried_with(self):
+        # Job 3 is known to end at 9, by the shadow time 10; once it runs it is believed to run until 102.
+        jobs = trace([(1, 0, 2, 10), (2, 1, 4, 10), (3, 2, 1, 7, 100), (4, 3, 1, 15, 15)])
+        row = self.row(policy(estimate="actual"), jobs, [0, 18, 2, 3])
+        assert (row["violations_count"], row["job_id"], row["at_s"]) == (2, "2", 1)
+
+    def test_the_same_order_by_another_name_finds_the_same(self):
+        # All requests are equal, so that the shortest job is the one submitted first.
+        rows = [(k, 3 * k, 1 + k * 7 % 8, 20 + k * 13 % 31, 60) for k in range(60)]
+        found = [
+            report(replay(trace(rows), rules, 8).schedule, rules, trace(rows), 8)[
+                Invariant.HEAD_NEVER_DELAYED
+            ]
+            for rules in (EASY, policy(order="shortest"))
+        ]
+        assert found[0]["checked_count"] == found[1]["checked_count"] > 20
+        assert [row["verdict"] for row in found] == ["PASS", "NOT_ASSESSED"]
+        assert found[1]["violations_count"] == 0
 
 
 def test_a_schedule_without_jobs_is_not_assessed():

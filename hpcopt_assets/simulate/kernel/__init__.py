@@ -5,6 +5,6 @@ Out: the start of every job, or the fault that stopped the loop.
 Not here: frames, ids, policies as such (engine.py turns them into keys, estimates and codes).
 
 The loop is one module on purpose: numba's cache looks at the file of the compiled function only, and would
-go on using stale code of a callee in another file. After a change of contracts/vocabulary that moves a code
-used here, delete kernel/__pycache__ for the same reason.
+go on using what it once took from another. From other files the loop takes nothing but types of arrays, and
+those the cache does look at.
 """

@@ -11,9 +11,6 @@ import numpy as np
 
 from hpcopt_assets.measures.schedule import IntArray
 
-LO, HI = 0, 1
-# Places in a line's span.
-
 
 def _int64_record(*names: str) -> np.dtype[np.void]:
     return np.dtype([(name, np.int64) for name in names])

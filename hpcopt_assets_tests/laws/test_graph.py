@@ -9,10 +9,17 @@ import dagster as dg
 import pytest
 
 from hpcopt_assets.assets.checks import CONTRACT_CHECK
+from hpcopt_assets.definitions import build_definitions
 from hpcopt_assets.orchestration.jobs import PUBLISH_JOB, TRACE_JOB
 
 README = Path(__file__).parents[2] / "README.md"
 POLICY = re.compile(r"^replay/.*$")
+
+
+@pytest.fixture(scope="module")
+def defs() -> dg.Definitions:
+    """The definitions as Dagster loads them from this checkout."""
+    return build_definitions()
 
 
 def drawn_edges() -> set[tuple[str, str]]:
