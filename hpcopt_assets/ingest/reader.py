@@ -220,7 +220,7 @@ def _report(
         "computer": parsed.machine.computer,
         "installation": parsed.machine.installation,
         "timezone": entry.timezone or parsed.machine.timezone,
-        "notes": list(parsed.machine.notes),
+        "notes": [*parsed.machine.notes, *_registry_notes(entry)],
         "unix_start_s": parsed.machine.unix_start_s,
         "first_release_s": sizes["release_s"].min(),
         "last_end_s": sizes["end_s"].max(),
@@ -232,6 +232,15 @@ def _report(
         "is_synthetic": entry.is_synthetic,
     }
     return pl.DataFrame([row], schema=INGEST_REPORT.polars_schema())
+
+
+def _registry_notes(entry: TraceEntry) -> list[str]:
+    """What the registry says of a trace that no number of ours shows."""
+    steps = [f"{step.since.isoformat()}: {step.capacity}" for step in entry.capacity_steps]
+    return [
+        *([f"Licence: {entry.licence}"] if entry.licence else []),
+        *([f"Capacity steps stated but not replayed: {'; '.join(steps)}"] if steps else []),
+    ]
 
 
 def _capacity(
