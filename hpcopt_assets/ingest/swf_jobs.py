@@ -16,7 +16,7 @@ from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.swf import SwfLog
 from hpcopt_assets.ingest.swf_header import SPAN_MAX_S
-from hpcopt_assets.ingest.swf_lines import FIELD_NAMES, Refused
+from hpcopt_assets.ingest.swf_lines import FIELDS_COUNT, Refused
 
 UNKNOWN = -1.0
 ID_MAX = 2**53
@@ -161,7 +161,7 @@ def _text(name: str) -> pl.Expr:
 def _flags(dangling: pl.Expr) -> dict[QualityFlag, pl.Expr]:
     """When a row carries a flag; columns are those of `_canonical`'s first step beside the raw fields."""
     return {
-        QualityFlag.EXTRA_FIELDS: pl.col("fields_count") > len(FIELD_NAMES),
+        QualityFlag.EXTRA_FIELDS: pl.col("fields_count") > FIELDS_COUNT,
         QualityFlag.FRACTIONAL_TIME: pl.any_horizontal(
             pl.col(name) != pl.col(name).floor() for name in TIMES
         ),
