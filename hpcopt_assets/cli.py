@@ -6,42 +6,48 @@ Not here: any computation. Heavy imports wait until the command that needs them.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.exceptions import TyperException
 
+from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
-from hpcopt_assets.contracts.vocabulary import Overrun
+from hpcopt_assets.contracts.vocabulary import CapacitySource, Overrun
 from hpcopt_assets.orchestration.project import Project, find_project
-from hpcopt_assets.orchestration.terminal import print_table, say
+from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
+from hpcopt_assets.warehouse.forms import Form, form_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from hpcopt_assets.ingest.reader import Ingested
     from hpcopt_assets.orchestration.configs import Configs
+    from hpcopt_assets.orchestration.jobs_file import Machine
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Would another scheduling policy serve our users better, and can we believe the answer?",
 )
 
+SHOWN_ROWS = 200
+# A terminal table of more takes minutes to lay out, and nobody reads it.
+OPTION = "option"
+# Stands where a CapacitySource would: the capacity was given with --capacity.
+
+
+def _utf8(value: object) -> object:
+    """Refuse what is not UTF-8: neither polars nor DuckDB takes it."""
+    str(value).encode()
+    return value
+
+
 TracePath = Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz) or a trace_jobs.parquet.")]
-
-
-class QueryFormat(StrEnum):
-    """How `hpcopt query` prints rows."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
 
 
 @app.callback()
@@ -91,13 +97,15 @@ def run(
     """Take traces through the whole graph, publish the catalog, and say what was found."""
     from hpcopt_assets.orchestration.findings import say_findings
     from hpcopt_assets.orchestration.instance import open_instance
-    from hpcopt_assets.orchestration.runner import Registered, publish, register, run_trace
+    from hpcopt_assets.orchestration.runner import publish, resolve, run_trace, take_in
     from hpcopt_assets.orchestration.sources import find_sources
 
     project, configs = _configs()
-    wanted = [register(project, item) for item in trace or []]
-    wanted = wanted or [Registered(trace_id) for trace_id in find_sources(project.raw)]
-    if not wanted:
+    wanted = [resolve(project, item) for item in trace or []]
+    # Each file is read once before anything is copied: a bad one must not take a good one's place.
+    take_in(project, wanted, lambda path, trace_id: _read_trace(path, configs, trace_id))
+    trace_ids = list(dict.fromkeys(item.trace_id for item in wanted)) or list(find_sources(project.raw))
+    if not trace_ids:
         raise InputError(
             "no traces",
             "at least one",
@@ -111,18 +119,18 @@ def run(
     exit_code = 0
     done = []
     with open_instance(project) as instance:
-        for number, item in enumerate(wanted, start=1):
-            say(f"[{number}/{len(wanted)}] {item.trace_id}")
-            failed = run_trace(defs, instance, item)
+        for number, trace_id in enumerate(trace_ids, start=1):
+            say(f"[{number}/{len(trace_ids)}] {trace_id}")
+            failed = run_trace(defs, instance, trace_id)
             for failure in failed:
-                typer.echo(f"hpcopt: {item.trace_id}: {failure.step}: {failure.reason}", err=True)
+                complain(f"{trace_id}: {failure.step}: {failure.reason}")
             exit_code = max([exit_code, *(failure.exit_code for failure in failed)])
             if not failed:
-                done.append(item.trace_id)
+                done.append(trace_id)
         if done:
             say("Publishing the catalog ...")
             for failure in publish(defs, instance):
-                typer.echo(f"hpcopt: {failure.step}: {failure.reason}", err=True)
+                complain(f"{failure.step}: {failure.reason}")
                 exit_code = max(exit_code, failure.exit_code)
     say_findings(project, configs, done)
     if exit_code:
@@ -194,46 +202,63 @@ def _read_trace(path: Path, configs: Configs, trace_id: str | None = None) -> In
 @app.command()
 def ingest(
     path: Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz).")],
-    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    out: Annotated[Path, typer.Option(callback=_utf8, help="Folder to write to.")],
     trace_id: Annotated[
         str | None, typer.Option(help="Name of the trace; the file's name if absent.")
     ] = None,
 ) -> None:
     """Read one trace: trace_jobs.parquet, trace_rejects.parquet and ingest_report.json."""
+    from hpcopt_assets.contracts.config import SAFE_ID
     from hpcopt_assets.contracts.schemas import validate
     from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
     from hpcopt_assets.orchestration.files import beside, write_beside
+    from hpcopt_assets.orchestration.jobs_file import REPORT_NAME, Machine, write_jobs
 
     _, configs = _configs()
+    if trace_id is not None and not SAFE_ID.fullmatch(trace_id):
+        raise InputError(
+            ascii(trace_id),
+            "up to 200 letters, digits, dots, dashes and underscores, a letter or digit first",
+            "--trace-id",
+            "Choose another, or leave it out to use the file's name.",
+        )
+    if out.exists() and not out.is_dir():
+        raise InputError("a file", "a folder", str(out), "Name another --out.")
     found = _read_trace(path, configs, trace_id)
     frames = ((TRACE_JOBS, found.jobs), (TRACE_REJECTS, found.rejects), (INGEST_REPORT, found.report))
     for table, frame in frames:
         validate(table, frame)
-    if out.exists() and not out.is_dir():
-        raise InputError("a file", "a folder", str(out), "Name another --out.")
-    for table, frame in frames[:2]:
-        with beside(out / f"{table.name}.parquet") as target:
-            frame.write_parquet(target, compression="zstd")
-    report = found.report.row(0, named=True) | {"breakdown": found.breakdown}
-    write_beside(out / "ingest_report.json", (json.dumps(report, indent=2) + "\n").encode())
-    say(
-        f"{found.jobs.height:,} jobs and {found.rejects.height:,} rejected lines of {path.name} are in {out}."
-    )
+    report = found.report.row(0, named=True)
+    with beside(out / f"{TRACE_JOBS.name}.parquet") as target:
+        write_jobs(found.jobs, Machine.stated(report), target)
+    with beside(out / f"{TRACE_REJECTS.name}.parquet") as target:
+        found.rejects.write_parquet(target, compression="zstd")
+    content = json.dumps(report | {"breakdown": found.breakdown}, indent=2) + "\n"
+    write_beside(out / REPORT_NAME, content.encode())
+    jobs, rejects = plural(found.jobs.height, "job"), plural(found.rejects.height, "rejected line")
+    say(f"Wrote {jobs} and {rejects} of {path.name} to {out}.")
 
 
 @app.command()
 def replay(
     path: TracePath,
     policy: Annotated[str, typer.Option(help="A policy of `hpcopt policies`.")],
-    capacity: Annotated[int | None, typer.Option(help="Processors; what the trace states if absent.")] = None,
-    tau: Annotated[int | None, typer.Option(help="Seconds; configs/objective.yaml's if absent.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Schedule to write: .csv or .parquet.")] = None,
+    capacity: Annotated[
+        int | None, typer.Option(min=1, max=PROCS_MAX, help="Processors; what the trace states if absent.")
+    ] = None,
+    tau: Annotated[
+        int | None, typer.Option(min=1, max=TIME_MAX_S, help="Seconds; configs/objective.yaml's if absent.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(callback=_utf8, help="Schedule to write: .csv or .parquet.")
+    ] = None,
     overrun: Annotated[Overrun | None, typer.Option(help="Replaces the policy's own rule.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object of measures.")] = False,
 ) -> None:
     """Replay one trace under one policy and measure the schedule."""
     import polars as pl
 
+    from hpcopt_assets.contracts.config import MeasuresConfig, Policy
     from hpcopt_assets.contracts.vocabulary import Window
     from hpcopt_assets.measures.schedule import Schedule
     from hpcopt_assets.measures.summary import measure
@@ -243,24 +268,15 @@ def replay(
     _, configs = _configs()
     chosen = configs.policy(policy)
     if overrun is not None:
-        chosen = chosen.model_copy(update={"overrun": overrun})
-    if tau is not None and tau < 1:
-        raise InputError(f"tau {tau}", "at least 1 s", "--tau", "Leave --tau out for the usual 10 s.")
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
-    jobs, known_capacity = _jobs_and_capacity(path, configs)
-    procs = capacity if capacity is not None else known_capacity
-    if procs is None:
-        raise InputError(
-            "no number of processors",
-            "the machine's size",
-            str(path),
-            "Give --capacity N, as the trace states none.",
-        )
-    result = replay_jobs(jobs, chosen, procs)
+        chosen = Policy.model_validate(chosen.model_dump() | {"overrun": overrun})
     constants = configs.objective.measures
     if tau is not None:
-        constants = constants.model_copy(update={"tau_s": tau})
+        constants = MeasuresConfig.model_validate(constants.model_dump() | {"tau_s": tau})
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
+    jobs, machine = _jobs_and_machine(path, configs)
+    procs, source = _capacity(path, capacity, machine)
+    result = replay_jobs(jobs, chosen, procs)
     schedule = Schedule.of(result.schedule)
     whole, steady = (
         measure(schedule, capacity_procs=procs, config=constants, window=window)
@@ -275,7 +291,13 @@ def replay(
             else:
                 rows.write_parquet(target)
     if as_json:
-        about = {"trace": path.name, "policy": chosen.id, "capacity_procs": procs, "tau_s": constants.tau_s}
+        about = {
+            "trace": path.name,
+            "policy": chosen.id,
+            "capacity_procs": procs,
+            "capacity_source": source,
+            "tau_s": constants.tau_s,
+        }
         accounts = {
             "left_out": {str(reason): count for reason, count in result.left_out.items()},
             "estimates_from": {str(source): count for source, count in result.estimate_sources.items()},
@@ -284,33 +306,38 @@ def replay(
     else:
         print_table(
             ["measure", "whole trace", "steady window"],
-            [[key, _number(whole[key]), _number(steady[key])] for key in whole],
+            [[key, cell(whole[key]), cell(steady[key])] for key in whole],
         )
 
 
-def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int | None]:
+def _jobs_and_machine(path: Path, configs: Configs) -> tuple[pl.DataFrame, Machine | None]:
     """Jobs of a raw trace or a trace_jobs.parquet, and the machine's processors where they are known."""
-    import polars as pl
+    from hpcopt_assets.orchestration.jobs_file import Machine, is_parquet, machine_of, read_jobs
 
-    from hpcopt_assets.contracts.schemas import validate
-    from hpcopt_assets.contracts.tables import TRACE_JOBS
-    from hpcopt_assets.measures.schedule import Schedule
-    from hpcopt_assets.measures.usage import usage
+    if is_parquet(path):
+        jobs = read_jobs(path)
+        return jobs, machine_of(path, jobs, configs.traces.entry(jobs["trace_id"][0]).capacity_procs)
+    found = _read_trace(path, configs)
+    return found.jobs, Machine.stated(found.report.row(0, named=True))
 
-    if path.suffix != ".parquet":
-        found = _read_trace(path, configs)
-        return found.jobs, found.report["capacity_procs"].item()
-    try:
-        jobs = TRACE_JOBS.shape(pl.read_parquet(path, hive_partitioning=False))
-    except (OSError, pl.exceptions.PolarsError) as error:
+
+def _capacity(path: Path, given: int | None, machine: Machine | None) -> tuple[int, str]:
+    """Processors to replay on and where the number is from; an inferred one is said on standard error."""
+    if given is not None:
+        return given, OPTION
+    if machine is None:
         raise InputError(
-            " ".join(str(error).split()), "a trace_jobs.parquet", str(path), "Make one with `hpcopt ingest`."
-        ) from error
-    validate(TRACE_JOBS, jobs)
-    if jobs.is_empty():
-        raise InputError("no jobs", "at least one job", str(path), "Ingest the raw trace again.")
-    configured = configs.traces.entry(jobs["trace_id"][0]).capacity_procs
-    return jobs, configured or usage(Schedule.of(jobs)).peak() or None
+            "no number of processors",
+            "the machine's size",
+            str(path),
+            "Give --capacity N, as the trace states none.",
+        )
+    if machine.capacity_source is CapacitySource.OBSERVED_PEAK:
+        complain(
+            f"{path}: no number of processors is stated; {machine.capacity_procs}, the most in use at once, "
+            "is taken. Give --capacity N, or state it in configs/traces.yaml."
+        )
+    return machine.capacity_procs, machine.capacity_source
 
 
 # --- results -----------------------------------------------------------------------------------------
@@ -318,47 +345,34 @@ def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int 
 
 @app.command()
 def query(
-    sql: Annotated[str, typer.Argument(help='One SELECT, such as "SELECT * FROM replay_measures".')],
-    format_: Annotated[QueryFormat, typer.Option("--format", help="How to print rows.")] = QueryFormat.TABLE,
+    sql: Annotated[
+        str, typer.Argument(callback=_utf8, help='One SELECT, such as "SELECT * FROM replay_measures".')
+    ],
+    format_: Annotated[
+        Form | None, typer.Option("--format", help="The ending of --out, or table, if absent.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write to instead of the terminal.")] = None,
 ) -> None:
     """Ask the DuckDB catalog, read-only, from any directory."""
-    import polars as pl
-
     from hpcopt_assets.orchestration.files import write_beside
+    from hpcopt_assets.warehouse import answer
     from hpcopt_assets.warehouse.query import query as ask
 
+    form = form_of(format_, out, is_terminal=sys.stdout.isatty())
     rows = ask(find_project().duckdb, sql)
-    if format_ is QueryFormat.TABLE and out is None:
-        print_table(rows.column_names, [[_number(cell) for cell in row.values()] for row in rows.to_pylist()])
+    if form is Form.TABLE:
+        shown = rows.slice(0, SHOWN_ROWS).to_pylist()
+        print_table(
+            rows.column_names, [[cell(answer.flat(value)) for value in row.values()] for row in shown]
+        )
+        if rows.num_rows > SHOWN_ROWS:
+            say(f"... {SHOWN_ROWS} of {rows.num_rows:,} rows; use --format csv for all.")
         return
-    frame = pl.from_arrow(rows)
-    assert isinstance(frame, pl.DataFrame)  # noqa: S101 -- an Arrow table becomes a frame; for the type checker
-    content = _encoded(frame, format_)
+    content = answer.encoded(rows, form)
     if out is not None:
         write_beside(out, content)
-    elif format_ is QueryFormat.PARQUET and sys.stdout.isatty():
-        raise InputError(
-            "a terminal", "a file for parquet", "--format parquet", "Give --out FILE, or redirect."
-        )
     else:
         sys.stdout.buffer.write(content)
-
-
-def _encoded(frame: pl.DataFrame, format_: QueryFormat) -> bytes:
-    import io
-
-    buffer = io.BytesIO()
-    if format_ is QueryFormat.PARQUET:
-        frame.write_parquet(buffer)
-        return buffer.getvalue()
-    if format_ is QueryFormat.JSON:
-        return (json.dumps(frame.to_dicts(), indent=2, default=str) + "\n").encode()
-    import polars.selectors as cs
-
-    flat = frame.with_columns(cs.list().list.join(";"))
-    flat.write_csv(buffer)
-    return buffer.getvalue()
 
 
 @app.command(hidden=True)
@@ -370,45 +384,53 @@ def schemas(
     from hpcopt_assets.orchestration.files import write_beside
 
     documents = all_json_schemas()
-    for stale in {path.name for path in out.glob("*.json")} - {f"{name}.json" for name in documents}:
+    ours = {path.name for kind in ("table", "config") for path in out.glob(f"{kind}.*.json")}
+    for stale in ours - {f"{name}.json" for name in documents}:
         (out / stale).unlink()
     for name, document in documents.items():
         write_beside(out / f"{name}.json", (json.dumps(document, indent=2) + "\n").encode())
-    say(f"{len(documents)} schemas are in {out}.")
+    say(f"Wrote {plural(len(documents), 'schema')} to {out}.")
 
 
-# --- printing ----------------------------------------------------------------------------------------
-
-
-def _number(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int):
-        return str(value)
-    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+# --- how a command ends ------------------------------------------------------------------------------
 
 
 def main() -> None:
     """Entry point: each error is one sentence with its next step; tracebacks only with --debug."""
-    debug = "--debug" in sys.argv[1:]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no error
+    arguments = sys.argv[1:]
     try:
-        app(standalone_mode=True)
+        sys.exit(_exit_code(arguments))
     except HpcoptError as error:
-        if debug:
+        if "--debug" in arguments:
             raise
-        typer.echo(f"hpcopt: {error}", err=True)
+        complain(str(error))
         sys.exit(error.exit_code)
     except Exception as error:
-        if debug:
+        if "--debug" in arguments:
             raise
-        typer.echo(
-            f"hpcopt: {type(error).__name__}: {error}. This is a fault of ours: "
-            "run `hpcopt --debug ...` and report what it prints.",
-            err=True,
+        complain(
+            f"{type(error).__name__}: {str(error).rstrip('.')}. This is a fault of ours: "
+            "run `hpcopt --debug ...` and report what it prints."
         )
         sys.exit(1)
+
+
+def _exit_code(arguments: list[str]) -> int:
+    """Run a command; wrong usage is said here, and what the system refuses becomes an InputError."""
+    try:
+        return app(arguments or ["--help"], prog_name="hpcopt", standalone_mode=False) or 0
+    except TyperException as error:
+        context: typer.Context | None = getattr(error, "ctx", None)
+        command = context.command_path if context else "hpcopt"
+        said = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+        complain(f"{said}. See `{command} --help`.")
+        return error.exit_code
+    except typer.Abort:
+        return 1
+    except (OSError, UnicodeEncodeError) as error:
+        raise InputError.of_system(error) from error
 
 
 if __name__ == "__main__":

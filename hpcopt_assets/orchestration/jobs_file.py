@@ -7,6 +7,7 @@ Not here: raw traces (ingest/), and the store's other tables (io.py).
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from hpcopt_assets.measures.usage import usage
 MAGIC = b"PAR1"
 REPORT_NAME = "ingest_report.json"
 NAMES_SHOWN = 4
+FOUND_CHARS = 200
+# pandera and polars can say pages about one file.
 
 
 class Machine(BaseModel):
@@ -62,7 +65,12 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_jobs(path: Path) -> pl.DataFrame:
-    """The jobs of one trace. InputError for a file that is not a whole `trace_jobs` of one trace."""
+    """The jobs of one trace.
+
+    InputError for a file that is not a whole `trace_jobs` of one trace, UnicodeEncodeError for a name that
+    is not UTF-8.
+    """
+    str(path).encode()  # polars takes no other name, and says so in riddles
     try:
         frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
         missing = [name for name in TRACE_JOBS.names if name not in frame.columns]
@@ -74,7 +82,7 @@ def read_jobs(path: Path) -> pl.DataFrame:
         jobs = TRACE_JOBS.shape(frame)
         _check(jobs)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unusable(path, " ".join(str(error).split())) from error
+        raise _unusable(path, str(error)) from error
     except ContractError as error:
         raise _unusable(path, error.found) from error
     traces = jobs["trace_id"].n_unique()
@@ -97,7 +105,8 @@ def _named(columns: list[str]) -> str:
 
 
 def _unusable(path: Path, found: str, needed: str = "a trace_jobs.parquet") -> InputError:
-    return InputError(found, needed, str(path), "Make one with `hpcopt ingest`.")
+    shown = textwrap.shorten(found, FOUND_CHARS, placeholder=" ...")
+    return InputError(shown, needed, str(path), "Make one with `hpcopt ingest`.")
 
 
 def machine_of(path: Path, jobs: pl.DataFrame, configured: int | None) -> Machine | None:
