@@ -6,45 +6,51 @@ Not here: any computation. Heavy imports wait until the command that needs them.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.exceptions import TyperException
 
+from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
 from hpcopt_assets.contracts.config import SAFE_ID, TraceEntry
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
-from hpcopt_assets.contracts.vocabulary import Overrun, TraceFormat, Unit
+from hpcopt_assets.contracts.vocabulary import CapacitySource, Overrun, TraceFormat
 from hpcopt_assets.orchestration.project import Project, find_project
-from hpcopt_assets.orchestration.terminal import print_table, say
+from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
+from hpcopt_assets.warehouse.forms import Form, form_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from hpcopt_assets.ingest.reader import Ingested
     from hpcopt_assets.orchestration.configs import Configs
+    from hpcopt_assets.orchestration.jobs_file import Machine
 
 app = typer.Typer(
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Would another scheduling policy serve our users better, and can we believe the answer?",
 )
 
+SHOWN_ROWS = 200
+# A terminal table of more takes minutes to lay out, and nobody reads it.
+OPTION = "option"
+# Stands where a CapacitySource would: the capacity was given with --capacity.
+
+
+def _utf8(value: object) -> object:
+    """Refuse what is not UTF-8: neither polars nor DuckDB takes it."""
+    str(value).encode()
+    return value
+
+
 TracePath = Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz) or a trace_jobs.parquet.")]
-
-
-class QueryFormat(StrEnum):
-    """How `hpcopt query` prints rows."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
 
 
 @app.callback()
@@ -94,13 +100,21 @@ def run(
     """Take traces through the whole graph, publish the catalog, and say what was found."""
     from hpcopt_assets.orchestration.findings import say_findings
     from hpcopt_assets.orchestration.instance import open_instance
-    from hpcopt_assets.orchestration.runner import Registered, publish, register, run_trace
+    from hpcopt_assets.orchestration.runner import publish, resolve, run_trace, take_in
     from hpcopt_assets.orchestration.sources import known_traces
 
     project, configs = _configs()
-    wanted = [found for item in trace or [] for found in register(project, configs.traces, item)]
-    wanted = wanted or [Registered(trace_id) for trace_id in known_traces(project.raw, configs.traces)]
-    if not wanted:
+    wanted = [resolve(project, configs.traces, item) for item in trace or []]
+
+    def probe(path: Path, trace_id: str) -> None:
+        with _read_trace(path, configs, trace_id, TraceEntry()):
+            pass
+
+    # Each file is read once before anything is copied: a bad one must not take a good one's place.
+    take_in(project, wanted, probe)
+    named = [name for item in wanted for name in (item.trace_id, *configs.traces.parts_of(item.trace_id))]
+    trace_ids = list(dict.fromkeys(named)) or list(known_traces(project.raw, configs.traces))
+    if not trace_ids:
         raise InputError(
             "no traces",
             "at least one",
@@ -114,18 +128,18 @@ def run(
     exit_code = 0
     done = []
     with open_instance(project) as instance:
-        for number, item in enumerate(wanted, start=1):
-            say(f"[{number}/{len(wanted)}] {item.trace_id}")
-            failed = run_trace(defs, instance, item)
+        for number, trace_id in enumerate(trace_ids, start=1):
+            say(f"[{number}/{len(trace_ids)}] {trace_id}")
+            failed = run_trace(defs, instance, trace_id)
             for failure in failed:
-                typer.echo(f"hpcopt: {item.trace_id}: {failure.step}: {failure.reason}", err=True)
+                complain(f"{trace_id}: {failure.step}: {failure.reason}")
             exit_code = max([exit_code, *(failure.exit_code for failure in failed)])
             if not failed:
-                done.append(item.trace_id)
+                done.append(trace_id)
         if done:
             say("Publishing the catalog ...")
             for failure in publish(defs, instance):
-                typer.echo(f"hpcopt: {failure.step}: {failure.reason}", err=True)
+                complain(f"{failure.step}: {failure.reason}")
                 exit_code = max(exit_code, failure.exit_code)
     say_findings(project, configs, done)
     if exit_code:
@@ -278,14 +292,14 @@ FieldsOption = Annotated[
 ]
 DialectOption = Annotated[str | None, typer.Option(help="Variety of the format, where it has several.")]
 CapacityOption = Annotated[
-    int | None, typer.Option(help="Processors of the machine; what the trace states if absent.")
+    int | None, typer.Option(min=1, max=PROCS_MAX, help="Processors; what the trace states if absent.")
 ]
 
 
 @app.command()
 def ingest(
     path: Annotated[Path, typer.Argument(help="A raw trace: a file, or a folder of files.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    out: Annotated[Path, typer.Option(callback=_utf8, help="Folder to write to.")],
     trace_id: Annotated[
         str | None, typer.Option(help="Name of the trace; the file's name if absent.")
     ] = None,
@@ -296,11 +310,10 @@ def ingest(
     dialect: DialectOption = None,
 ) -> None:
     """Read one trace: trace_jobs.parquet, trace_rejects.parquet and ingest_report.json."""
-    import shutil
-
     from hpcopt_assets.contracts.schemas import validate, validate_file
     from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
     from hpcopt_assets.orchestration.files import beside, write_beside
+    from hpcopt_assets.orchestration.jobs_file import REPORT_NAME, Machine, with_machine
 
     _, configs = _configs()
     if out.exists() and not out.is_dir():
@@ -316,17 +329,15 @@ def ingest(
         validate_file(TRACE_JOBS, found.jobs_path)
         validate(TRACE_REJECTS, found.rejects)
         validate(INGEST_REPORT, found.report)
-        with beside(out / "trace_jobs.parquet") as target:
-            shutil.move(found.jobs_path, target)
-    with beside(out / "trace_rejects.parquet") as target:
+        report = found.report.row(0, named=True)
+        with beside(out / f"{TRACE_JOBS.name}.parquet") as target:
+            with_machine(found.jobs_path, Machine.stated(report), target)
+    with beside(out / f"{TRACE_REJECTS.name}.parquet") as target:
         found.rejects.write_parquet(target, compression="zstd")
-    report = found.report.row(0, named=True)
     content = json.dumps(report | {"breakdown": found.breakdown}, indent=2) + "\n"
-    write_beside(out / "ingest_report.json", content.encode())
-    say(
-        f"{report['jobs_count']:,} jobs and {report['rejects_count']:,} rejected lines of {path.name} "
-        f"are in {out}."
-    )
+    write_beside(out / REPORT_NAME, content.encode())
+    jobs, rejects = plural(report["jobs_count"], "job"), plural(report["rejects_count"], "rejected line")
+    say(f"Wrote {jobs} and {rejects} of {path.name} to {out}.")
 
 
 @app.command()
@@ -334,14 +345,19 @@ def replay(
     path: TracePath,
     policy: Annotated[str, typer.Option(help="A policy of `hpcopt policies`.")],
     capacity: CapacityOption = None,
-    tau: Annotated[int | None, typer.Option(help="Seconds; configs/objective.yaml's if absent.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Schedule to write: .csv or .parquet.")] = None,
+    tau: Annotated[
+        int | None, typer.Option(min=1, max=TIME_MAX_S, help="Seconds; configs/objective.yaml's if absent.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(callback=_utf8, help="Schedule to write: .csv or .parquet.")
+    ] = None,
     overrun: Annotated[Overrun | None, typer.Option(help="Replaces the policy's own rule.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object of measures.")] = False,
 ) -> None:
     """Replay one trace under one policy and measure the schedule."""
     import polars as pl
 
+    from hpcopt_assets.contracts.config import MeasuresConfig, Policy
     from hpcopt_assets.contracts.vocabulary import Window
     from hpcopt_assets.measures.schedule import Schedule
     from hpcopt_assets.measures.summary import measure
@@ -351,24 +367,15 @@ def replay(
     _, configs = _configs()
     chosen = configs.policy(policy)
     if overrun is not None:
-        chosen = chosen.model_copy(update={"overrun": overrun})
-    if tau is not None and tau < 1:
-        raise InputError(f"tau {tau}", "at least 1 s", "--tau", "Leave --tau out for the usual 10 s.")
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
-    jobs, known_capacity = _jobs_and_capacity(path, configs)
-    procs = capacity if capacity is not None else known_capacity
-    if procs is None:
-        raise InputError(
-            "no number of processors",
-            "the machine's size",
-            str(path),
-            "Give --capacity N, as the trace states none.",
-        )
-    result = replay_jobs(jobs, chosen, procs)
+        chosen = Policy.model_validate(chosen.model_dump() | {"overrun": overrun})
     constants = configs.objective.measures
     if tau is not None:
-        constants = constants.model_copy(update={"tau_s": tau})
+        constants = MeasuresConfig.model_validate(constants.model_dump() | {"tau_s": tau})
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
+    jobs, machine = _jobs_and_machine(path, configs)
+    procs, source = _capacity(path, capacity, machine)
+    result = replay_jobs(jobs, chosen, procs)
     schedule = Schedule.of(result.schedule)
     whole, steady = (
         measure(schedule, capacity_procs=procs, config=constants, window=window)
@@ -383,7 +390,13 @@ def replay(
             else:
                 rows.write_parquet(target)
     if as_json:
-        about = {"trace": path.name, "policy": chosen.id, "capacity_procs": procs, "tau_s": constants.tau_s}
+        about = {
+            "trace": path.name,
+            "policy": chosen.id,
+            "capacity_procs": procs,
+            "capacity_source": source,
+            "tau_s": constants.tau_s,
+        }
         accounts = {
             "left_out": {str(reason): count for reason, count in result.left_out.items()},
             "estimates_from": {str(source): count for source, count in result.estimate_sources.items()},
@@ -392,50 +405,43 @@ def replay(
     else:
         print_table(
             ["measure", "whole trace", "steady window"],
-            [[key, _number(whole[key]), _number(steady[key])] for key in whole],
+            [[key, cell(whole[key]), cell(steady[key])] for key in whole],
         )
 
 
-def _is_trace_jobs(path: Path) -> bool:
-    """Whether a file is a trace_jobs.parquet rather than a raw trace."""
-    import pyarrow.parquet as pq
-
-    from hpcopt_assets.contracts.tables import TRACE_JOBS
-
-    if path.suffix != ".parquet" or not path.is_file():
-        return False
-    try:
-        return "trace_id" in pq.read_schema(path).names
-    except (OSError, ValueError):
-        return path.stem == TRACE_JOBS.name
-
-
-def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int | None]:
+def _jobs_and_machine(path: Path, configs: Configs) -> tuple[pl.DataFrame, Machine | None]:
     """Jobs of a raw trace or a trace_jobs.parquet, and the machine's processors where they are known."""
-    import polars as pl
-
-    from hpcopt_assets.contracts.schemas import validate
-    from hpcopt_assets.contracts.tables import TRACE_JOBS
-    from hpcopt_assets.measures.schedule import Schedule
+    from hpcopt_assets.contracts.vocabulary import Unit
     from hpcopt_assets.measures.units import in_unit
-    from hpcopt_assets.measures.usage import usage
+    from hpcopt_assets.orchestration.jobs_file import Machine, is_trace_jobs, machine_of, read_jobs
 
-    if not _is_trace_jobs(path):
-        with _read_trace(path, configs, None, TraceEntry()) as found:
-            unit = Unit(found.report["capacity_unit"].item())
-            return in_unit(found.jobs, unit), found.report["capacity_procs"].item()
-    try:
-        jobs = TRACE_JOBS.shape(pl.read_parquet(path, hive_partitioning=False))
-    except (OSError, pl.exceptions.PolarsError) as error:
+    if is_trace_jobs(path):
+        jobs = read_jobs(path)
+        entry = configs.traces.entry(jobs["trace_id"][0])
+        sized = in_unit(jobs, entry.unit)
+        return sized, machine_of(path, sized, entry.capacity_procs)
+    with _read_trace(path, configs, None, TraceEntry()) as found:
+        facts = found.report.row(0, named=True)
+        return in_unit(found.jobs, Unit(facts["capacity_unit"])), Machine.stated(facts)
+
+
+def _capacity(path: Path, given: int | None, machine: Machine | None) -> tuple[int, str]:
+    """Processors to replay on and where the number is from; an inferred one is said on standard error."""
+    if given is not None:
+        return given, OPTION
+    if machine is None:
         raise InputError(
-            " ".join(str(error).split()), "a trace_jobs.parquet", str(path), "Make one with `hpcopt ingest`."
-        ) from error
-    validate(TRACE_JOBS, jobs)
-    if jobs.is_empty():
-        raise InputError("no jobs", "at least one job", str(path), "Ingest the raw trace again.")
-    entry = configs.traces.entry(jobs["trace_id"][0])
-    sized = in_unit(jobs, entry.unit)
-    return sized, entry.capacity_procs or usage(Schedule.of(sized)).peak() or None
+            "no number of processors",
+            "the machine's size",
+            str(path),
+            "Give --capacity N, as the trace states none.",
+        )
+    if machine.capacity_source is CapacitySource.OBSERVED_PEAK:
+        complain(
+            f"{path}: no number of processors is stated; {machine.capacity_procs}, the most in use at once, "
+            "is taken. Give --capacity N, or state it in configs/traces.yaml."
+        )
+    return machine.capacity_procs, machine.capacity_source
 
 
 # --- results -----------------------------------------------------------------------------------------
@@ -443,47 +449,34 @@ def _jobs_and_capacity(path: Path, configs: Configs) -> tuple[pl.DataFrame, int 
 
 @app.command()
 def query(
-    sql: Annotated[str, typer.Argument(help='One SELECT, such as "SELECT * FROM replay_measures".')],
-    format_: Annotated[QueryFormat, typer.Option("--format", help="How to print rows.")] = QueryFormat.TABLE,
+    sql: Annotated[
+        str, typer.Argument(callback=_utf8, help='One SELECT, such as "SELECT * FROM replay_measures".')
+    ],
+    format_: Annotated[
+        Form | None, typer.Option("--format", help="The ending of --out, or table, if absent.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write to instead of the terminal.")] = None,
 ) -> None:
     """Ask the DuckDB catalog, read-only, from any directory."""
-    import polars as pl
-
     from hpcopt_assets.orchestration.files import write_beside
+    from hpcopt_assets.warehouse import answer
     from hpcopt_assets.warehouse.query import query as ask
 
+    form = form_of(format_, out, is_terminal=sys.stdout.isatty())
     rows = ask(find_project().duckdb, sql)
-    if format_ is QueryFormat.TABLE and out is None:
-        print_table(rows.column_names, [[_number(cell) for cell in row.values()] for row in rows.to_pylist()])
+    if form is Form.TABLE:
+        shown = rows.slice(0, SHOWN_ROWS).to_pylist()
+        print_table(
+            rows.column_names, [[cell(answer.flat(value)) for value in row.values()] for row in shown]
+        )
+        if rows.num_rows > SHOWN_ROWS:
+            say(f"... {SHOWN_ROWS} of {rows.num_rows:,} rows; use --format csv for all.")
         return
-    frame = pl.from_arrow(rows)
-    assert isinstance(frame, pl.DataFrame)  # noqa: S101 -- an Arrow table becomes a frame; for the type checker
-    content = _encoded(frame, format_)
+    content = answer.encoded(rows, form)
     if out is not None:
         write_beside(out, content)
-    elif format_ is QueryFormat.PARQUET and sys.stdout.isatty():
-        raise InputError(
-            "a terminal", "a file for parquet", "--format parquet", "Give --out FILE, or redirect."
-        )
     else:
         sys.stdout.buffer.write(content)
-
-
-def _encoded(frame: pl.DataFrame, format_: QueryFormat) -> bytes:
-    import io
-
-    buffer = io.BytesIO()
-    if format_ is QueryFormat.PARQUET:
-        frame.write_parquet(buffer)
-        return buffer.getvalue()
-    if format_ is QueryFormat.JSON:
-        return (json.dumps(frame.to_dicts(), indent=2, default=str) + "\n").encode()
-    import polars.selectors as cs
-
-    flat = frame.with_columns(cs.list().list.join(";"))
-    flat.write_csv(buffer)
-    return buffer.getvalue()
 
 
 @app.command(hidden=True)
@@ -495,45 +488,53 @@ def schemas(
     from hpcopt_assets.orchestration.files import write_beside
 
     documents = all_json_schemas()
-    for stale in {path.name for path in out.glob("*.json")} - {f"{name}.json" for name in documents}:
+    ours = {path.name for kind in ("table", "config") for path in out.glob(f"{kind}.*.json")}
+    for stale in ours - {f"{name}.json" for name in documents}:
         (out / stale).unlink()
     for name, document in documents.items():
         write_beside(out / f"{name}.json", (json.dumps(document, indent=2) + "\n").encode())
-    say(f"{len(documents)} schemas are in {out}.")
+    say(f"Wrote {plural(len(documents), 'schema')} to {out}.")
 
 
-# --- printing ----------------------------------------------------------------------------------------
-
-
-def _number(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int):
-        return str(value)
-    return f"{value:,.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+# --- how a command ends ------------------------------------------------------------------------------
 
 
 def main() -> None:
     """Entry point: each error is one sentence with its next step; tracebacks only with --debug."""
-    debug = "--debug" in sys.argv[1:]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no error
+    arguments = sys.argv[1:]
     try:
-        app(standalone_mode=True)
+        sys.exit(_exit_code(arguments))
     except HpcoptError as error:
-        if debug:
+        if "--debug" in arguments:
             raise
-        typer.echo(f"hpcopt: {error}", err=True)
+        complain(str(error))
         sys.exit(error.exit_code)
     except Exception as error:
-        if debug:
+        if "--debug" in arguments:
             raise
-        typer.echo(
-            f"hpcopt: {type(error).__name__}: {error}. This is a fault of ours: "
-            "run `hpcopt --debug ...` and report what it prints.",
-            err=True,
+        complain(
+            f"{type(error).__name__}: {str(error).rstrip('.')}. This is a fault of ours: "
+            "run `hpcopt --debug ...` and report what it prints."
         )
         sys.exit(1)
+
+
+def _exit_code(arguments: list[str]) -> int:
+    """Run a command; wrong usage is said here, and what the system refuses becomes an InputError."""
+    try:
+        return app(arguments or ["--help"], prog_name="hpcopt", standalone_mode=False) or 0
+    except TyperException as error:
+        context: typer.Context | None = getattr(error, "ctx", None)
+        command = context.command_path if context else "hpcopt"
+        said = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+        complain(f"{said}. See `{command} --help`.")
+        return error.exit_code
+    except typer.Abort:
+        return 1
+    except (OSError, UnicodeEncodeError) as error:
+        raise InputError.of_system(error) from error
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from enum import StrEnum
 import polars as pl
 
 TIME_MAX_S = 2**40
-# A replay adds at most a few times to each other, and processor-seconds of one job stay below
-# 2^40 * 2^24 = 2^64; sums over jobs are taken in float64 or over bounded windows.
+# A replay may set thousands of long jobs one after another: int64 holds their instants (8 million jobs of the
+# longest kind), and the engine refuses a trace whose schedule ends beyond this bound. Processor-seconds of
+# one job stay below 2^40 * 2^24 = 2^64; sums over jobs are taken in float64 or over bounded windows.
 PROCS_MAX = 2**24
 COUNT_MAX = 2**40
 BYTES_MAX = 2**62

@@ -6,6 +6,20 @@ Not here: reject rows (a bad line is data, see `vocabulary.RejectCode`) and verd
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
+UNFINISHED = re.compile(r"\..+\.tmp")
+# A file bears such a name until it is whole; people know the folder they named.
+NEEDED_BY_SYSTEM: dict[type[OSError], str] = {
+    FileNotFoundError: "a file or folder that exists is needed",
+    FileExistsError: "a folder is needed",
+    NotADirectoryError: "a folder is needed",
+    IsADirectoryError: "a file is needed",
+    PermissionError: "permission to read and write it is needed",
+}
+
 
 class HpcoptError(Exception):
     """Base of every error a user can meet. `str(error)` is one sentence and the next step."""
@@ -23,6 +37,27 @@ class ConfigError(HpcoptError):
 
 class InputError(HpcoptError):
     """A file, folder or option handed in by the user cannot be used."""
+
+    @classmethod
+    def of_system(cls, error: OSError | UnicodeEncodeError) -> InputError:
+        """What the operating system refused, or a name that is no text, as a sentence."""
+        if isinstance(error, UnicodeEncodeError):
+            return cls(
+                "characters outside UTF-8",
+                "plain text",
+                ascii(error.object)[:200],
+                "Rename it, or retype it.",
+            )
+        name = error.filename2 or error.filename  # the second is the target of a renaming
+        path = Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
+        if path is not None and UNFINISHED.fullmatch(path.name):
+            path = path.parent
+        return cls(
+            found=(error.strerror or " ".join(str(error).split())).lower(),
+            needed=NEEDED_BY_SYSTEM.get(type(error), "a file that can be read and written is needed"),
+            where=str(path or "the output"),
+            next_step="Check the path and its permissions, or name another one.",
+        )
 
 
 class TraceError(InputError):

@@ -14,11 +14,12 @@ from typing import NamedTuple
 import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import flag_list
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
 from hpcopt_assets.ingest.swf_header import SPAN_MAX_S
-from hpcopt_assets.ingest.swf_lines import FIELD_NAMES, Refused
+from hpcopt_assets.ingest.swf_lines import FIELDS_COUNT, Refused
 from hpcopt_assets.ingest.swf_log import SwfLog
 
 UNKNOWN = -1.0
@@ -35,7 +36,7 @@ STATES = {
 }
 CANCELLED = 5.0
 WHERE = ("source_file", "source_line")
-SAID = ("submit_s", *(name for name in FIELD_NAMES if name not in ("job", "submit")))
+SAID = ("submit_s", *(name for name in SWF_FIELDS if name not in ("job", "submit")))
 # What a line says of its job, once its submission is counted from the epoch.
 TIMES = ("submit", "wait", "run", "requested_time", "think_time")
 PARTS = (2.0, 3.0, 4.0)
@@ -206,7 +207,7 @@ def _text(name: str) -> pl.Expr:
 def _own_flags() -> pl.Expr:
     """The flags that only SWF lines can have, as a list."""
     conditions = {
-        QualityFlag.EXTRA_FIELDS: pl.col("fields_count") > len(FIELD_NAMES),
+        QualityFlag.EXTRA_FIELDS: pl.col("fields_count") > FIELDS_COUNT,
         QualityFlag.FRACTIONAL_TIME: pl.any_horizontal(
             pl.col(name) != pl.col(name).floor() for name in TIMES
         ),

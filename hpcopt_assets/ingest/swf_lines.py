@@ -16,30 +16,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hpcopt_assets.contracts.errors import ConservationError
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import RejectCode
 
-FIELD_NAMES = (
-    "job",
-    "submit",
-    "wait",
-    "run",
-    "allocated",
-    "cpu",
-    "used_memory",
-    "requested",
-    "requested_time",
-    "requested_memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding",
-    "think_time",
-)
-FIELDS_COUNT = len(FIELD_NAMES)
-FIELD_SCHEMA = dict.fromkeys(FIELD_NAMES, pl.Float64)
+FIELDS_COUNT = len(SWF_FIELDS)
+FIELD_SCHEMA = dict.fromkeys(SWF_FIELDS, pl.Float64)
 SCHEMA = pl.Schema({"source_line": pl.Int64, "fields_count": pl.Int64, **FIELD_SCHEMA})
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 # What polars reads as a number, and the words for which "out of range" is the better answer.
@@ -95,7 +76,7 @@ def read_record(line: bytes) -> list[float] | tuple[RejectCode, str]:
             shown = token.decode()[:40]
             return (
                 RejectCode.NOT_A_NUMBER,
-                f"field {number} ({FIELD_NAMES[number - 1]}) is {shown!r}, a number needed",
+                f"field {number} ({SWF_FIELDS[number - 1]}) is {shown!r}, a number needed",
             )
     return [float(token) for token in tokens[:FIELDS_COUNT]]
 
@@ -175,9 +156,9 @@ def read_lines(block: bytes, first_line: int) -> Lines:
         frame = _read_plain(block, shape, is_plain).select(
             pl.Series("source_line", plain + first_line),
             pl.Series("fields_count", shape.tokens[plain]),
-            *FIELD_NAMES,
+            *SWF_FIELDS,
         )
-        is_broken = frame.select(pl.any_horizontal(pl.col(FIELD_NAMES).is_null())).to_series()
+        is_broken = frame.select(pl.any_horizontal(pl.col(SWF_FIELDS).is_null())).to_series()
         is_careful[plain[is_broken.to_numpy()]] = True
         frames.append(frame.filter(~is_broken))
     records: list[Sequence[float]] = []

@@ -7,6 +7,7 @@ Not here: raw traces (ingest/), and the store's other tables (io.py).
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,12 @@ from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.usage import usage
 
 MAGIC = b"PAR1"
+RAW_COLUMNS = {"run_time", "jid"}
+# Columns that PM100 and F-DATA have and no table of ours.
 REPORT_NAME = "ingest_report.json"
 NAMES_SHOWN = 4
+FOUND_CHARS = 200
+# pandera and polars can say pages about one file.
 
 
 class Machine(BaseModel):
@@ -43,11 +48,28 @@ class Machine(BaseModel):
             return None
 
 
-def write_jobs(jobs: pl.DataFrame, machine: Machine | None, target: Path) -> None:
-    """Write `trace_jobs`; the machine goes into the file's key-value metadata."""
+def with_machine(jobs_path: Path, machine: Machine | None, target: Path) -> None:
+    """Copy a parquet file of `trace_jobs`, row group by row group; the machine goes into its metadata."""
+    import pyarrow.parquet as pq
+
     stated = machine.model_dump(mode="json") if machine else {}
     metadata = {key: str(value) for key, value in stated.items()}
-    jobs.write_parquet(target, compression="zstd", metadata=metadata)
+    source = pq.ParquetFile(jobs_path)
+    schema = source.schema_arrow.with_metadata({**(source.schema_arrow.metadata or {}), **metadata})
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for group in range(source.num_row_groups):
+            writer.write_table(source.read_row_group(group).cast(schema))
+
+
+def is_trace_jobs(path: Path) -> bool:
+    """Whether a file is parquet with the first column of our tables, and not a raw trace in parquet."""
+    if not is_parquet(path):
+        return False
+    try:
+        names = pl.read_parquet_schema(path).names()
+    except pl.exceptions.PolarsError:
+        return True  # damaged: `read_jobs` says so
+    return not names or names[0] == TRACE_JOBS.names[0] or not RAW_COLUMNS & set(names)
 
 
 def is_parquet(path: Path) -> bool:
@@ -62,7 +84,12 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_jobs(path: Path) -> pl.DataFrame:
-    """The jobs of one trace. InputError for a file that is not a whole `trace_jobs` of one trace."""
+    """The jobs of one trace.
+
+    InputError for a file that is not a whole `trace_jobs` of one trace, UnicodeEncodeError for a name that
+    is not UTF-8.
+    """
+    str(path).encode()  # polars takes no other name, and says so in riddles
     try:
         frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
         missing = [name for name in TRACE_JOBS.names if name not in frame.columns]
@@ -74,7 +101,7 @@ def read_jobs(path: Path) -> pl.DataFrame:
         jobs = TRACE_JOBS.shape(frame)
         _check(jobs)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unusable(path, " ".join(str(error).split())) from error
+        raise _unusable(path, str(error)) from error
     except ContractError as error:
         raise _unusable(path, error.found) from error
     traces = jobs["trace_id"].n_unique()
@@ -97,7 +124,8 @@ def _named(columns: list[str]) -> str:
 
 
 def _unusable(path: Path, found: str, needed: str = "a trace_jobs.parquet") -> InputError:
-    return InputError(found, needed, str(path), "Make one with `hpcopt ingest`.")
+    shown = textwrap.shorten(found, FOUND_CHARS, placeholder=" ...")
+    return InputError(shown, needed, str(path), "Make one with `hpcopt ingest`.")
 
 
 def machine_of(path: Path, jobs: pl.DataFrame, configured: int | None) -> Machine | None:

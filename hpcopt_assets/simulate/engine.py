@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.config import Policy
-from hpcopt_assets.contracts.errors import InvariantError
+from hpcopt_assets.contracts.errors import InputError, InvariantError
 from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE
 from hpcopt_assets.contracts.vocabulary import Backfill, Estimate, EstimateSource, LeftOut, Order
 from hpcopt_assets.measures.schedule import IntArray
@@ -33,12 +34,15 @@ def replay(jobs: pl.DataFrame, policy: Policy, capacity_procs: int) -> Replay:
     """Replay a trace under a policy on a machine of `capacity_procs` processors.
 
     The schedule has one row per job of the trace, in trace order; a job that takes no part has its reason.
-    The order of the rows handed in does not matter. A capacity below 1 raises `InputError`; a schedule that
-    breaks an invariant raises `InvariantError`, which is a fault of this program.
+    The order of the rows handed in does not matter. A capacity below 1, or a schedule that ends beyond
+    `TIME_MAX_S`, raises `InputError`; a schedule that breaks an invariant raises `InvariantError`, which is a
+    fault of this program.
     """
     workload = select_workload(jobs, capacity_procs)
+    start_s = _starts(workload, policy)
+    _check_end(workload, policy, start_s)
     return Replay(
-        to_schedule(workload, policy, _starts(workload, policy)),
+        to_schedule(workload, policy, start_s),
         workload.left_out,
         workload.estimate_sources(policy.estimate),
     )
@@ -105,6 +109,21 @@ def _starts(workload: Workload, policy: Policy) -> IntArray:
     if state["fault"]:
         raise _invariant_error(workload, policy, state)
     return start_s
+
+
+def _check_end(workload: Workload, policy: Policy, start_s: IntArray) -> None:
+    """Runtimes of thousands of years, each fit for the table, may add up to an instant that is not."""
+    end_s = start_s + workload.replayed_runtime_s(policy.overrun)
+    if end_s.max(initial=TIME_MAX_S) == TIME_MAX_S:
+        return
+    last, longest = int(end_s.argmax()), int(workload.runtime_s.argmax())
+    raise InputError(
+        found=f"job {workload.job_id[last]} would end at {end_s[last]} s",
+        needed=f"a schedule that ends by {TIME_MAX_S} s is needed",
+        where=f"replay of {workload.jobs['trace_id'][0]} under {policy.id}",
+        next_step=f"Check the runtimes of the log: that of job {workload.job_id[longest]} is "
+        f"{workload.runtime_s[longest]} s.",
+    )
 
 
 def _invariant_error(workload: Workload, policy: Policy, state: Any) -> InvariantError:

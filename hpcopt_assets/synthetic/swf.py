@@ -11,28 +11,9 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.measures.schedule import IntArray
 
-SWF_FIELDS = (
-    "job",
-    "submit",
-    "wait",
-    "runtime",
-    "allocated_procs",
-    "cpu_used",
-    "used_memory",
-    "requested_procs",
-    "requested_runtime",
-    "requested_memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding_job",
-    "think_time",
-)
 UNKNOWN = -1
 
 

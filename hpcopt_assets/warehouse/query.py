@@ -1,10 +1,12 @@
 """Asking the catalog: read-only, from any directory.
 
 In:  the DuckDB file and one SELECT.   Out: an Arrow table.
+Not here: how an answer is written (answer.py).
 """
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -16,7 +18,10 @@ READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 
 
 def query(catalog: Path, sql: str) -> pa.Table:
-    """The rows of one reading statement. InputError for anything that writes, fails or has no catalog."""
+    """The rows of one reading statement; of columns with one name, the later ones are numbered.
+
+    InputError for anything that writes, fails or has no catalog.
+    """
     if not catalog.is_file():
         raise InputError(
             found="no catalog",
@@ -28,14 +33,14 @@ def query(catalog: Path, sql: str) -> pa.Table:
         statements = duckdb.extract_statements(sql)
         if len(statements) != 1 or statements[0].type not in READING:
             raise InputError(
-                found=f"{len(statements)} statements"
-                + (f", the first of kind {statements[0].type.name}" if statements else ""),
+                found=_counted(statements),
                 needed="one SELECT",
                 where="the query",
                 next_step="The catalog is read-only; for other work open it in your own DuckDB session.",
             )
         with duckdb.connect(str(catalog), read_only=True) as connection:
-            return connection.sql(sql).to_arrow_table()
+            rows = connection.sql(sql).to_arrow_table()
+            return rows.rename_columns(distinct(rows.column_names))
     except duckdb.Error as error:
         raise InputError(
             found=" ".join(str(error).split()),
@@ -43,3 +48,20 @@ def query(catalog: Path, sql: str) -> pa.Table:
             where="the query",
             next_step="`SHOW TABLES` and `DESCRIBE trace_jobs` list what there is.",
         ) from error
+
+
+def _counted(statements: list[duckdb.Statement]) -> str:
+    number = f"{len(statements)} statement{'' if len(statements) == 1 else 's'}"
+    return f"{number}, the first of kind {statements[0].type.name}" if statements else number
+
+
+def distinct(names: list[str]) -> list[str]:
+    """The names, where a repeated one gets the next free number: a, a, b becomes a, a_1, b."""
+    taken = set(names)
+    out: list[str] = []
+    for name in names:
+        if name in out:
+            name = next(made for number in count(1) if (made := f"{name}_{number}") not in taken)
+            taken.add(name)
+        out.append(name)
+    return out

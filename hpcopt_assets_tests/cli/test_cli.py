@@ -206,7 +206,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing_behind(
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(project.raw.iterdir())
-    assert not [p for p in project.store.rglob("*") if p.is_file() and "raw_trace" not in p.parts]
+    assert not [p for p in project.store.rglob("*") if p.is_file()]
 
 
 @pytest.mark.parametrize(

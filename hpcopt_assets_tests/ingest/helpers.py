@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
 from hpcopt_assets.ingest.reader import Ingested, ingest
-from hpcopt_assets.ingest.swf_lines import FIELD_NAMES
 
 
 def line(**fields: Any) -> str:
     """One SWF line; fields that are not given are -1, the job number 1, the submit time 0, the status 1."""
-    foreign = set(fields) - set(FIELD_NAMES)
+    foreign = set(fields) - set(SWF_FIELDS)
     assert not foreign, foreign
-    return " ".join(
-        str(({"job": 1, "submit": 0, "status": 1} | fields).get(name, -1)) for name in FIELD_NAMES
-    )
+    return " ".join(str(({"job": 1, "submit": 0, "status": 1} | fields).get(name, -1)) for name in SWF_FIELDS)
 
 
 def tables_of(text: str | bytes, folder: Path, name: str = "made.swf", **about: Any) -> Ingested:

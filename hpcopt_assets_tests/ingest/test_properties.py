@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.source import blocks
-from hpcopt_assets.ingest.swf_lines import FIELD_NAMES, SCHEMA, read_lines, read_record
+from hpcopt_assets.ingest.swf_lines import SCHEMA, read_lines, read_record
 from hpcopt_assets_tests.ingest.helpers import read_text, tables_of
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -47,7 +48,7 @@ class SwfJob:
     think_time: float
 
     def line(self, gap: str) -> str:
-        return gap.join(f"{getattr(self, name):.15g}" for name in FIELD_NAMES)
+        return gap.join(f"{getattr(self, name):.15g}" for name in SWF_FIELDS)
 
     def row(self, unix_start_s: int, ids: set[int]) -> dict[str, Any]:
         """What it becomes in `trace_jobs`, by the rules of the format and of DESIGN, one job at a time."""
@@ -243,7 +244,7 @@ def test_plain_lines_do_take_the_fast_path(monkeypatch: pytest.MonkeyPatch):
     )
     assert found.fields["source_line"].to_list() == [1, 2, 5]
     assert found.fields["fields_count"].to_list() == [18, 20, 18]
-    assert found.fields.select(FIELD_NAMES).unique().height == 1
+    assert found.fields.select(SWF_FIELDS).unique().height == 1
 
 
 ENDS = st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"])

@@ -1,10 +1,12 @@
 """The public face: what a replay hands back, whatever the rows come like; and how a fault is told."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.errors import InputError, InvariantError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE
@@ -51,6 +53,27 @@ def test_a_trace_without_jobs_or_without_replayable_jobs_gives_a_schedule_withou
     schedule = replay(trace([(1, 0, 99, 5, 5)]), rules, 8).schedule
     validate(REPLAY_SCHEDULE, schedule)
     assert schedule["start_s"].to_list() == [None]
+
+
+def long_jobs(last_s: int) -> pl.DataFrame:
+    """Four jobs of the machine's width, one after another: the last ends at 3 * 2^38 + `last_s`."""
+    return trace([(k, 0, 8, 2**38, 2**38) for k in range(3)] + [(3, 0, 8, last_s, 60)])
+
+
+def test_a_schedule_that_ends_at_the_last_instant_of_the_tables_is_kept():
+    schedule = replay(long_jobs(2**38), EASY, 8).schedule
+    validate(REPLAY_SCHEDULE, schedule)
+    assert schedule["end_s"].max() == TIME_MAX_S
+
+
+@pytest.mark.parametrize("rules", [FCFS, EASY], ids=lambda rules: rules.id)
+def test_a_schedule_that_ends_later_is_refused_before_it_is_stored(rules):
+    with pytest.raises(InputError) as caught:
+        replay(long_jobs(2**38 + 1), rules, 8)
+    assert caught.value.found == f"job 3 would end at {TIME_MAX_S + 1} s"
+    assert caught.value.next_step == f"Check the runtimes of the log: that of job 3 is {2**38 + 1} s."
+    killed = replay(long_jobs(2**38 + 1), policy(overrun="kill"), 8).schedule
+    assert killed["end_s"].max() == 3 * 2**38 + 60
 
 
 def test_a_capacity_of_zero_is_refused():

@@ -5,9 +5,9 @@ import pytest
 
 from hpcopt_assets.contracts.config import SyntheticConfig
 from hpcopt_assets.contracts.protocols import PriorityReplayer
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.measures.usage import steps
 from hpcopt_assets.synthetic.demo import Demo, make_demo, run_demo, swf_of, user_of_rank
-from hpcopt_assets.synthetic.swf import SWF_FIELDS
 
 
 def disturbed(config: SyntheticConfig, **changes: float) -> SyntheticConfig:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.synthetic.swf import SWF_FIELDS, write_swf
+from hpcopt_assets.contracts.swf import SWF_FIELDS
+from hpcopt_assets.synthetic.swf import write_swf
 
 
 @given(
@@ -15,7 +16,7 @@ from hpcopt_assets.synthetic.swf import SWF_FIELDS, write_swf
     )
 )
 def test_lines_hold_the_columns_and_unknown_elsewhere(jobs: list[tuple[int, int, int]]) -> None:
-    names = ("job", "submit", "requested_runtime")
+    names = ("job", "submit", "requested_time")
     columns = {name: np.array([job[i] for job in jobs], dtype=np.int64) for i, name in enumerate(names)}
     lines = write_swf([], columns).splitlines()
     for line, job in zip(lines, jobs, strict=True):
@@ -25,7 +26,7 @@ def test_lines_hold_the_columns_and_unknown_elsewhere(jobs: list[tuple[int, int,
 
 
 def test_text_is_the_expected_one() -> None:
-    columns = {"submit": np.array([0, 70]), "job": np.array([1, 12]), "runtime": np.array([5, 100])}
+    columns = {"submit": np.array([0, 70]), "job": np.array([1, 12]), "run": np.array([5, 100])}
     assert write_swf([("Version", "2.2"), ("Note", "a"), ("Note", "b")], columns) == (
         "; Version: 2.2\n; Note: a\n; Note: b\n"
         " 1  0 -1   5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n"
