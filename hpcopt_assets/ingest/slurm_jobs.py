@@ -143,17 +143,18 @@ def _attempts(jobs: pl.DataFrame) -> pl.DataFrame:
     rows = rows.sort("submit_s", pl.coalesce("start_s", "logged_end_s"), "state", "row", nulls_last=True)
     is_last = pl.int_range(pl.len()).over(one_job) == pl.len().over(one_job) - 1
     rows = rows.with_columns(is_past=pl.col("state").is_in([PENDING, RUNNING]) & ~is_last)
-    counts = (~pl.col("is_past")).cast(pl.Int64)
     before = pl.col("end_s").shift(1).over(one_job)
     is_released = before > pl.coalesce("eligible_s", "submit_s")
     is_possible = (before <= pl.col("start_s")).fill_null(True)
-    return rows.select(
+    attempts = rows.filter(~pl.col("is_past")).select(
         "row",
         "is_past",
-        attempt=counts.cum_sum().over(one_job),
-        attempt_count=counts.sum().over(one_job),
+        attempt=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(one_job),
+        attempt_count=pl.len().over(one_job).cast(pl.Int64),
         ended_before_s=pl.when(is_released & is_possible).then(before),
     )
+    past = rows.filter("is_past").select("row", "is_past")
+    return pl.concat([attempts, past], how="diagonal")
 
 
 def _usage(jobs: pl.DataFrame, steps: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -75,7 +75,7 @@ def join(run: list[Line], layout: Layout | None, *, is_open: bool, follows_recor
             k += 1
             continue
         most = JOINED_MAX if failed < PATIENCE else 1
-        record, could_go_on = _record(run[k : k + most], layout)
+        record, could_go_on = _record(run, k, most, layout)
         if record is not None:
             found.records.append(record)
             k, failed = k + record.lines_count, 0
@@ -93,19 +93,20 @@ def join(run: list[Line], layout: Layout | None, *, is_open: bool, follows_recor
     return found
 
 
-def _record(lines: list[Line], layout: Layout) -> tuple[Record | None, bool]:
-    """The record that begins with the first line; else whether lines that follow could complete it."""
+def _record(run: list[Line], first: int, most: int, layout: Layout) -> tuple[Record | None, bool]:
+    """The record of at most so many lines from `first` on; else whether further lines could complete it."""
     parts: list[str] = []
     separators = quotes = tries = 0
-    for line in lines:
-        parts.append(line.text)
-        separators += line.text.count(layout.separator)
-        quotes += line.text.count('"')
+    for k in range(first, min(first + most, len(run))):
+        text = run[k].text
+        parts.append(text)
+        separators += text.count(layout.separator)
+        quotes += text.count('"')
         if quotes % 2 if layout.separator == "," else separators < layout.count - 1:
             continue
         understood = _understood("\n".join(parts), layout)
         if understood is not None:
-            return Record(lines[0].number, len(parts), *understood), False
+            return Record(run[first].number, len(parts), *understood), False
         tries += 1
         if layout.separator == "," or separators > layout.count + EXTRA_MAX or tries > EXTRA_MAX:
             return None, False

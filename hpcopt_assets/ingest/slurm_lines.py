@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -184,15 +185,14 @@ class LineReader:
     def _frame(self, records: list[Record]) -> Iterator[pl.DataFrame]:
         if not records:
             return
-        head = {
-            name: pl.Series([record[k] for record in records], dtype=dtype)
-            for k, (name, dtype) in enumerate(ROW_COLUMNS.items())
-        }
-        text = {
-            name: pl.Series([record.fields[place] or None for record in records], dtype=pl.String)
-            for name, place in self._known_layout().used.items()
-        }
-        yield pl.DataFrame(head | text)
+        places = self._known_layout().used
+        fields = [record.fields for record in records]
+        columns = dict(zip(places, zip(*map(itemgetter(*places.values()), fields), strict=True), strict=True))
+        head = {name: [record[k] for record in records] for k, name in enumerate(ROW_COLUMNS)}
+        frame = pl.DataFrame(
+            head | columns, schema=ROW_COLUMNS | dict.fromkeys(places, pl.String), strict=True
+        )
+        yield frame.with_columns(pl.when(pl.col(name) != "").then(name).alias(name) for name in places)
 
     def _known_layout(self) -> Layout:
         if self.layout is None:
@@ -201,9 +201,7 @@ class LineReader:
 
 
 def _clean(block: bytes) -> bytes:
-    """Line ends as newlines; what is no UTF-8 as the replacement character."""
-    if b"\r" in block:
-        block = block.replace(b"\r\n", b"\n")
+    """The block with what is no UTF-8 as the replacement character."""
     try:
         block.decode("utf-8")
     except UnicodeDecodeError:

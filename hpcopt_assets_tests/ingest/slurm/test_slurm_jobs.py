@@ -177,15 +177,16 @@ def test_lines_that_stand_twice_count_once(tmp_path: Path):
 def test_a_step_belongs_to_the_attempt_that_was_running(tmp_path: Path):
     last = job(**AGAIN, End=f"{DAY}11:30:00")
     rows = [
-        job(**REQUEUED),
+        job(**REQUEUED | {"End": f"{DAY}10:59:00"}),
         last,
         step("1.batch", MaxRSS="1K"),
         step("1.batch", Start=f"{DAY}11:00:01", MaxRSS="2K"),
         step("1.0", Start="Unknown", MaxRSS="3K"),
         step("1.1", Start=f"{DAY}09:59:59", MaxRSS="4K"),
+        step("1.2", Start=f"{DAY}10:58:00", MaxRSS="5K"),
     ]
     found = read(dump(*rows), tmp_path)
-    assert found.of("used_memory_bytes") == [4 * 1024, 3 * 1024]
+    assert found.of("used_memory_bytes") == [5 * 1024, 3 * 1024]
 
 
 def test_a_step_may_stand_in_another_file_than_its_job(tmp_path: Path):

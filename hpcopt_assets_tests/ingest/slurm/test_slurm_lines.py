@@ -133,6 +133,13 @@ def test_several_free_text_columns_are_told_apart_by_what_stands_between(tmp_pat
     assert found.rejects == {3: RejectCode.TOO_MANY_FIELDS}  # `8|/x` may be a folder, of a job without NCPUS
 
 
+def test_what_stands_later_settles_what_could_stand_earlier(tmp_path: Path):
+    columns = ["Comment", "NCPUS", "JobName", *PLAIN, "WorkDir"]
+    row = job(Comment="", NCPUS="4", JobName="7", WorkDir="/x|y")  # by itself, 7 could be NCPUS as well
+    found = read(dump(row, columns=columns), tmp_path)
+    assert (found.of("procs"), found.rejects) == ([4], {})
+
+
 def test_free_text_that_can_be_read_in_two_ways_is_refused(tmp_path: Path):
     columns = [*PLAIN, "JobName", "NCPUS", "Comment"]
     row = job(JobName="a|4", NCPUS="8", Comment="b")

@@ -285,7 +285,8 @@ def test_any_bytes_give_tables_or_one_clear_error(
         found = read(raw, tmp_path, fields=fields)  # holds the account of lines and the contract
     except TraceError:
         return
-    lines = raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    text = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    lines = text.split(b"\n")
     assert found.parsed.counts.lines == len(lines) - (lines[-1] == b"")
 
 
