@@ -13,6 +13,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_REJECTS
 from hpcopt_assets.contracts.vocabulary import CapacitySource
 from hpcopt_assets.ingest.source import format_of, sha256_of, texts
@@ -113,7 +114,7 @@ def ingest(
 
 def _no_jobs(path: Path, log: SwfLog, refused: list[Refused]) -> TraceError:
     other = log.lines_count - len(refused)
-    found = f"no job line among {log.lines_count} lines ({other} header, comment or blank"
+    found = f"no job line among {plural(log.lines_count, 'line')} ({other} header, comment or blank"
     if refused:
         first = refused[0]
         found += f", {len(refused)} refused; line {first.source_line}: {first.code}, {first.reason}"
