@@ -68,11 +68,10 @@ def ingest_work(path: Path) -> Work:
 
 def replay_work(source: str, policy_id: str) -> Work:
     """One replay, from a frame of jobs to a frame of starts; `source` is a log or `lublin:N`."""
-    from hpcopt_assets.simulate.engine import replay
-
     from hpcopt_assets.ingest.reader import ingest
     from hpcopt_assets.orchestration.configs import load_configs
     from hpcopt_assets.orchestration.project import find_project
+    from hpcopt_assets.simulate.engine import replay
     from hpcopt_assets.synthetic.workload import make_workload, trace_jobs_of
 
     configs = load_configs(find_project().configs)

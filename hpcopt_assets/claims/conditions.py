@@ -9,6 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from hpcopt_assets.contracts.config import ClaimsConfig, Policy, SaturationRule
+from hpcopt_assets.contracts.sentences import in_figures
 from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict
 from hpcopt_assets.measures.load import late_backlog
@@ -83,8 +84,17 @@ def judge_fallback(
         config.max_fallback_ratio,
         RATIO,
         replayed,
-        f"{100 * measured:.1f} % of the replayed jobs had no requested runtime, so that one was made up"
-        + ("" if has_backfill else "; neither policy uses it"),
+        _made_up(measured, replayed) + ("" if has_backfill else "; neither policy uses it"),
+    )
+
+
+def _made_up(ratio: float, replayed: int) -> str:
+    if replayed == 0:
+        return "no job was replayed"
+    if ratio == 0:
+        return "every replayed job had a requested runtime"
+    return (
+        f"{in_figures(100 * ratio)} % of the replayed jobs had no requested runtime, so that one was made up"
     )
 
 

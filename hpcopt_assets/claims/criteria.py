@@ -6,9 +6,12 @@ Not here: whether the evidence suffices (conditions.py).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hpcopt_assets.contracts.config import ClaimsConfig
-from hpcopt_assets.contracts.verdicts import Judgement, in_figures, judge
-from hpcopt_assets.contracts.vocabulary import ClaimCriterion
+from hpcopt_assets.contracts.sentences import in_figures
+from hpcopt_assets.contracts.verdicts import Judgement, judge
+from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Verdict
 from hpcopt_assets.measures.summary import Measures
 
 UNIT = "ratio"
@@ -20,16 +23,7 @@ def judge_candidate(
     """The gain and each constraint over the steady window; fewer than `min_jobs` jobs are NOT_ASSESSED."""
     count = int(candidate["jobs_count"] or 0)
     return {
-        ClaimCriterion.PRIMARY_GAIN: judge(
-            _gain(candidate[config.primary], baseline[config.primary]),
-            "at least",
-            config.min_gain_ratio,
-            unit=UNIT,
-            count=count,
-            needed=config.min_jobs,
-            what=f"{config.primary} {in_figures(candidate[config.primary])} against "
-            f"{in_figures(baseline[config.primary])} of the baseline, gain",
-        ),
+        ClaimCriterion.PRIMARY_GAIN: _judge_gain(candidate, baseline, config, count),
         ClaimCriterion.STARVED: judge(
             candidate["starved_ratio"],
             "at most",
@@ -37,7 +31,8 @@ def judge_candidate(
             unit=UNIT,
             count=count,
             needed=config.min_jobs,
-            what=_beside("starved_ratio", baseline),
+            what="starved_ratio",
+            beside=_beside("starved_ratio", baseline),
         ),
         ClaimCriterion.FAIRNESS: judge(
             candidate["jain_service"],
@@ -46,7 +41,8 @@ def judge_candidate(
             unit=UNIT,
             count=count,
             needed=config.min_jobs,
-            what=_beside("jain_service", baseline),
+            what="jain_service",
+            beside=_beside("jain_service", baseline),
         ),
         ClaimCriterion.UTILISATION: judge(
             candidate["utilisation_ratio"],
@@ -55,9 +51,39 @@ def judge_candidate(
             unit=UNIT,
             count=count,
             needed=config.min_jobs,
-            what=_beside("utilisation_ratio", baseline),
+            what="utilisation_ratio",
+            beside=_beside("utilisation_ratio", baseline),
         ),
     }
+
+
+def _judge_gain(candidate: Measures, baseline: Measures, config: ClaimsConfig, count: int) -> Judgement:
+    new, old = candidate[config.primary], baseline[config.primary]
+    found = judge(
+        _gain(new, old),
+        "at least",
+        config.min_gain_ratio,
+        unit=UNIT,
+        count=count,
+        needed=config.min_jobs,
+        what=f"gain in {config.primary}",
+    )
+    if found.verdict is Verdict.NOT_ASSESSED or new is None or old is None:
+        return found
+    return replace(
+        found,
+        reason=f"{config.primary} is {in_figures(new)}, {_against(new, old)} the baseline's "
+        f"{in_figures(old)} (a gain of at least {in_figures(100 * config.min_gain_ratio)} % is needed)",
+    )
+
+
+def _against(new: float, old: float) -> str:
+    """How a number compares with another, in the words that come before it."""
+    if new == old:
+        return "like"
+    if new >= 2 * old:
+        return f"{new / old:,.3g} times" if new < 1000 * old else f"{new / old:,.0f} times"
+    return f"{in_figures(100 * abs(1 - new / old))} % {'above' if new > old else 'below'}"
 
 
 def _gain(candidate: float | None, baseline: float | None) -> float | None:
@@ -70,4 +96,4 @@ def _below(baseline: float | None, drop: float) -> float | None:
 
 
 def _beside(key: str, baseline: Measures) -> str:
-    return f"{key} (of the baseline {in_figures(baseline[key])})"
+    return f" (baseline {in_figures(baseline[key])})"

@@ -17,13 +17,13 @@ from hpcopt_assets.claims.conditions import (
     judge_saturation,
 )
 from hpcopt_assets.claims.criteria import judge_candidate
-from hpcopt_assets.claims.outcome import JUDGED, outcome_of, overall_verdict
+from hpcopt_assets.claims.outcome import outcome_of, overall_verdict
 from hpcopt_assets.claims.reason import BOUND, claim_in_words
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig, Policy
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.verdicts import Judgement
-from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Verdict, Window
+from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Verdict, Window
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
 
@@ -109,7 +109,7 @@ def _judge(
     if candidate.is_bound:
         return {criterion: _unjudged(found, BOUND) for criterion, found in judged.items()}
     if fallback.verdict is not Verdict.PASS:
-        return judged | {criterion: _unjudged(judged[criterion], BLIND) for criterion in JUDGED}
+        return judged | {criterion: _unjudged(judged[criterion], BLIND) for criterion in DEMANDS}
     return judged
 
 

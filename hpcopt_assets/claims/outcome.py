@@ -8,19 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hpcopt_assets.contracts.verdicts import combine
-from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Outcome, Verdict
+from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 
-JUDGED = (
-    ClaimCriterion.PRIMARY_GAIN,
-    ClaimCriterion.STARVED,
-    ClaimCriterion.FAIRNESS,
-    ClaimCriterion.UTILISATION,
-)
-# What the candidate itself must do: failing one refutes the claim.
 CONDITIONS = tuple(
     criterion
     for criterion in ClaimCriterion
-    if criterion not in JUDGED and criterion is not ClaimCriterion.OVERALL
+    if criterion not in DEMANDS and criterion is not ClaimCriterion.OVERALL
 )
 # What the evidence must be: without one the claim is neither shown nor refuted.
 
@@ -37,7 +30,7 @@ def overall_verdict(verdicts: Mapping[ClaimCriterion, Verdict]) -> Verdict:
     conditions = (
         Verdict.PASS if found(criterion) is Verdict.PASS else Verdict.NOT_ASSESSED for criterion in CONDITIONS
     )
-    return combine([*(found(criterion) for criterion in JUDGED), *conditions])
+    return combine([*(found(criterion) for criterion in DEMANDS), *conditions])
 
 
 def outcome_of(verdicts: Mapping[ClaimCriterion, Verdict]) -> Outcome | None:

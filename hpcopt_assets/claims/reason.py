@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hpcopt_assets.claims.outcome import CONDITIONS, JUDGED
-from hpcopt_assets.contracts.verdicts import NOT_MODELLED, SYNTHETIC, Judgement
-from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Outcome, Verdict
+from hpcopt_assets.claims.outcome import CONDITIONS
+from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT, SYNTHETIC
+from hpcopt_assets.contracts.verdicts import Judgement
+from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 
 BOUND = "a bound, never a candidate"
 SAID_BEFORE = (ClaimCriterion.PRIMARY_GAIN, ClaimCriterion.BASELINE_FIDELITY)
@@ -22,30 +23,28 @@ def claim_in_words(
     is_bound: bool,
     is_synthetic: bool,
 ) -> str:
-    """What limits every claim on this trace first, then the outcome with its reasons, then what is open."""
+    """A refuted claim says why it is refuted first; any other what limits every claim on this trace."""
     said = [SYNTHETIC] if is_synthetic else []
     gain = judged[ClaimCriterion.PRIMARY_GAIN].reason
+    fidelity = judged[ClaimCriterion.BASELINE_FIDELITY]
+    is_alike = fidelity.verdict is Verdict.PASS
+    caveat = f"the baseline's replay is not shown to be like what was observed ({fidelity.reason})."
     if is_bound:
         said.append(f"It knows what no scheduler can know: {gain}.")
-        return " ".join([*said, NOT_MODELLED])
-    fidelity = judged[ClaimCriterion.BASELINE_FIDELITY]
-    if fidelity.verdict is not Verdict.PASS:
-        said.append(
-            "At most CONDITIONAL: the baseline's replay is not shown to be like what was observed "
-            f"({fidelity.reason})."
-        )
-    if outcome is Outcome.BLOCKED:
-        failed = [criterion for criterion in JUDGED if judged[criterion].verdict is Verdict.FAIL]
+    elif outcome is Outcome.BLOCKED:
+        failed = [criterion for criterion in DEMANDS if judged[criterion].verdict is Verdict.FAIL]
         said.append(f"{outcome} by {_list(failed, judged)}.")
+        said += [] if is_alike else [f"Besides, {caveat}"]
     else:
+        said += [] if is_alike else [f"At most {Outcome.CONDITIONAL}: {caveat}"]
         said.append(f"{outcome or 'No outcome'}: {gain}.")
         still_open = [
             criterion
-            for criterion in (*(JUDGED if outcome else ()), *CONDITIONS)
+            for criterion in (*(DEMANDS if outcome else ()), *CONDITIONS)
             if judged[criterion].verdict is not Verdict.PASS and criterion not in SAID_BEFORE
         ]
         said += [f"Open: {_list(still_open, judged)}."] if still_open else []
-    return " ".join([*said, NOT_MODELLED])
+    return " ".join([*said, NOT_MODELLED_IN_SHORT])
 
 
 def _list(criteria: Iterable[ClaimCriterion], judged: Mapping[ClaimCriterion, Judgement]) -> str:

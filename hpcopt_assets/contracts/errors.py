@@ -82,9 +82,3 @@ class EvidenceError(HpcoptError):
     """Evidence that a document needs is missing or differs from what the event log recorded."""
 
     exit_code = 1
-
-
-class RunError(HpcoptError):
-    """A Dagster run ended without success."""
-
-    exit_code = 1

@@ -10,11 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from hpcopt_assets.contracts.sentences import in_figures, plural
 from hpcopt_assets.contracts.vocabulary import Verdict
-
-SYNTHETIC = "Synthetic trace: no machine stood behind it."
-NOT_MODELLED = "Not modelled: drains, reservations, dependencies, priorities and partitions of the site."
-# Said on every overall verdict that rests on a replay.
 
 
 @dataclass(frozen=True)
@@ -49,28 +46,23 @@ def judge(
     count: int,
     needed: int,
     what: str,
-    counted: str = "jobs",
+    beside: str = "",
+    counted: tuple[str, str] = ("job", "jobs"),
+    unknown: str = "cannot be measured",
 ) -> Judgement:
     """PASS where `measured` is at most (or at least) `limit`, which itself passes; else FAIL.
 
-    NOT_ASSESSED where either is unknown, or where the `count` of what is `counted` is below `needed`.
-    `what` opens the reason.
+    NOT_ASSESSED where either is `unknown`, or where the `count` of what is `counted` (one, many) is below
+    `needed`. The reason names `what` was measured, the value, and what stands `beside` it.
     """
     if count < needed or measured is None or limit is None:
-        lacking = f"{count} {counted}, {needed} needed" if count < needed else "cannot be measured"
-        return Judgement(Verdict.NOT_ASSESSED, measured, limit, unit, count, f"{what}: {lacking}")
+        lacking = f"{plural(count, *counted)}, {needed} needed" if count < needed else unknown
+        return Judgement(Verdict.NOT_ASSESSED, measured, limit, unit, count, f"{what}{beside}: {lacking}")
     kept = measured <= limit if side == "at most" else measured >= limit
     verdict = Verdict.PASS if kept else Verdict.FAIL
     asked = "allowed" if side == "at most" else "needed"
-    reason = f"{what}: {in_figures(measured)}, {side} {in_figures(limit)} {asked}"
+    reason = f"{what} {in_figures(measured)}{beside}, {side} {in_figures(limit)} {asked}"
     return Judgement(verdict, measured, limit, unit, count, reason)
-
-
-def in_figures(value: float | None) -> str:
-    """A number as sentences show it: four significant digits, whole and grouped from 1,000 on."""
-    if value is None:
-        return "unknown"
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:

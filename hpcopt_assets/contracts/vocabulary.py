@@ -283,3 +283,12 @@ class ClaimCriterion(Vocabulary):
     REQUEST_FALLBACK = "request_fallback"
     ROBUSTNESS = "robustness"
     OVERALL = "overall"
+
+
+DEMANDS = (
+    ClaimCriterion.PRIMARY_GAIN,
+    ClaimCriterion.STARVED,
+    ClaimCriterion.FAIRNESS,
+    ClaimCriterion.UTILISATION,
+)
+# What the candidate itself must do; every other criterion is about the evidence.

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from hpcopt_assets.contracts.sentences import NOT_MODELLED
 from hpcopt_assets.contracts.vocabulary import EstimateSource, LeftOut, QualityFlag, RejectCode
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Column, Heading, Item, Kind, Paragraph, Table
@@ -79,7 +80,7 @@ def not_modelled() -> list[Block]:
     """What no replay here has, whatever its verdict."""
     return [
         Heading(2, "What is not modelled"),
-        Bullets(tuple(Item(f"{lead}:", text) for lead, text in words.NOT_MODELLED)),
+        Bullets(tuple(Item(f"{lead}:", text) for lead, text in NOT_MODELLED)),
     ]
 
 

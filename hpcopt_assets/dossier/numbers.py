@@ -6,7 +6,8 @@ In:  numbers or None.   Out: text. Unknown is said in words, never shown as 0.
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+
+from hpcopt_assets.contracts.sentences import in_utc
 
 UNKNOWN = "not known"
 _UNITS = ((60.0, 1.0, "s"), (3600.0, 60.0, "min"), (172800.0, 3600.0, "h"), (math.inf, 86400.0, "days"))
@@ -48,16 +49,9 @@ def duration(seconds: float | None) -> str:
 
 def instant(seconds: float | None) -> str:
     """Seconds since the epoch as a UTC date and time to the second."""
-    if seconds is None:
-        return UNKNOWN
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return UNKNOWN if seconds is None else in_utc(seconds)
 
 
 def date(seconds: float | None) -> str:
     """Seconds since the epoch as a UTC date."""
-    return UNKNOWN if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-
-
-def plural(value: int, one: str, many: str | None = None) -> str:
-    """`1 job`, `2 jobs`, `12,345 jobs`."""
-    return f"{count(value)} {one if value == 1 else many or one + 's'}"
+    return UNKNOWN if seconds is None else in_utc(seconds, "%Y-%m-%d")

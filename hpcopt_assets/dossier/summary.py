@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from hpcopt_assets.contracts.verdicts import SYNTHETIC
+from hpcopt_assets.contracts.sentences import SYNTHETIC, plural
 from hpcopt_assets.contracts.vocabulary import (
+    DEMANDS,
     OBSERVED,
     ClaimCriterion,
     EstimateSource,
@@ -20,16 +21,9 @@ from hpcopt_assets.contracts.vocabulary import (
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Item, Paragraph, Tone
 from hpcopt_assets.dossier.evidence import Row, TraceEvidence
-from hpcopt_assets.dossier.numbers import count, date, duration, plural, real, share
+from hpcopt_assets.dossier.numbers import count, date, duration, real, share
 
 RANK = (Outcome.ACCEPTED, Outcome.CONDITIONAL, Outcome.BLOCKED, None)
-DEMANDS = (
-    ClaimCriterion.PRIMARY_GAIN,
-    ClaimCriterion.STARVED,
-    ClaimCriterion.FAIRNESS,
-    ClaimCriterion.UTILISATION,
-)
-# What the candidate itself must do; every other criterion is about the evidence.
 ABOUT_ALL = (FidelityCriterion.OVERALL, FidelityCriterion.OBSERVED_WITHIN_CAPACITY)
 # Not ways in which a replay can differ: the sum of them, and a fact about the record alone.
 

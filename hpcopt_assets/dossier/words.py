@@ -103,12 +103,3 @@ OUTCOME: dict[Outcome | None, str] = {
     Outcome.BLOCKED: "no better than {baseline}, or at the cost of a constraint",
     None: "the evidence does not suffice to compare it with {baseline}",
 }
-NOT_MODELLED: tuple[tuple[str, str], ...] = (
-    ("Drains and failures", "the machine has all its processors all the time"),
-    ("Reservations", "no processors are set aside for anybody in advance"),
-    ("Dependencies", "a job is released when the log says, whatever the replay did to the job it waited for"),
-    ("Priorities", "no user, group, account or queue goes before another, unless the policy says so"),
-    ("Partitions", "all processors are alike and every job may use any of them"),
-    ("Node boundaries", "processors are handed out one by one, memory and node sharing are not looked at"),
-    ("Reactions of users", "the same jobs arrive at the same time, however long the queue"),
-)

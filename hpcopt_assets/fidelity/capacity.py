@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from hpcopt_assets.contracts.verdicts import Judgement, in_figures
+from hpcopt_assets.contracts.sentences import in_figures, in_utc, plural
+from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Verdict
 from hpcopt_assets.measures.load import SECONDS_PER_HOUR
 from hpcopt_assets.measures.schedule import Schedule, has_run
@@ -38,17 +39,20 @@ def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: Capaci
     if source is CapacitySource.OBSERVED_PEAK:
         return judged(
             Verdict.NOT_ASSESSED,
-            f"the capacity, {capacity_procs}, is itself the record's peak: nothing shown",
+            f"the capacity, {capacity_procs:,}, is itself the record's peak: nothing shown",
         )
     if peak <= capacity_procs:
-        return judged(Verdict.PASS, f"the record uses at most {peak} of {capacity_procs} processors")
+        return judged(
+            Verdict.PASS, f"the record uses at most {peak:,} of {plural(capacity_procs, 'processor')}"
+        )
     first_s = int(used.at_s[(used.values > capacity_procs).argmax()])
     peak_s = int(used.at_s[used.values.argmax()])
     hours = used.seconds_above(capacity_procs) / SECONDS_PER_HOUR
     return judged(
         Verdict.FAIL,
-        f"the record cannot have happened on {capacity_procs} processors: {_share(peak, capacity_procs)} "
-        f"in use at {_instant(peak_s, ran)} by jobs {_ids(_running(ran, peak_s))}; first above at "
+        f"the record cannot have happened on {plural(capacity_procs, 'processor')}: "
+        f"{_share(peak, capacity_procs)} in use at {_instant(peak_s, ran)} by {_ids(_running(ran, peak_s))}; "
+        "first above at "
         f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all"
         f"{_without_wide(ran, record, capacity_procs)}",
     )
@@ -60,10 +64,7 @@ def _without_wide(ran: pl.DataFrame, record: Schedule, capacity_procs: int) -> s
     if wide.height == 0:
         return ""
     rest = usage(record.where(~is_wide)).peak()
-    return (
-        f"; wider than the machine: {wide.height} (jobs {_ids(wide)}), without which the peak is "
-        f"{_share(rest, capacity_procs)}"
-    )
+    return f"; wider than the machine: {_ids(wide)}, without which the peak is {_share(rest, capacity_procs)}"
 
 
 def _running(ran: pl.DataFrame, at_s: int) -> pl.DataFrame:
@@ -72,13 +73,16 @@ def _running(ran: pl.DataFrame, at_s: int) -> pl.DataFrame:
 
 def _ids(jobs: pl.DataFrame) -> str:
     more = jobs.height - JOBS_SHOWN
-    return ", ".join(jobs["job_id"].head(JOBS_SHOWN)) + (f" and {more} more" if more > 0 else "")
+    word = "job" if jobs.height == 1 else "jobs"
+    return f"{word} {', '.join(jobs['job_id'].head(JOBS_SHOWN))}" + (
+        f" and {more:,} more" if more > 0 else ""
+    )
 
 
 def _share(procs: int, capacity_procs: int) -> str:
-    return f"{procs} ({100 * procs / capacity_procs:.1f} %)"
+    return f"{procs:,} ({100 * procs / capacity_procs:.1f} %)"
 
 
 def _instant(at_s: int, ran: pl.DataFrame) -> str:
     day = (at_s - ran["release_s"].to_numpy().min()) / SECONDS_PER_DAY
-    return f"{at_s} s (day {day:.2f} of the trace)"
+    return f"{in_utc(at_s)} (day {day:.2f} of the trace)"

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from hpcopt_assets.contracts.config import UNIT_OF, Divergence, FidelityConfig, MeasuresConfig
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.verdicts import Judgement, judge
 from hpcopt_assets.contracts.vocabulary import FidelityCriterion, Window
 from hpcopt_assets.measures.distances import ks_distance, pearson, relative_divergence, wait_divergence
@@ -82,7 +83,9 @@ def _waits(observed: Schedule, replayed: Schedule, config: FidelityConfig) -> Ju
         count=bins if has_jobs else len(observed),
         needed=config.min_distinct_bins if has_jobs else config.min_jobs,
         what="KL(observed || replayed) of waits",
-        counted="distinct bins of observed waits" if has_jobs else "jobs",
+        counted=("distinct bin of observed waits", "distinct bins of observed waits")
+        if has_jobs
+        else ("job", "jobs"),
     )
 
 
@@ -103,14 +106,21 @@ def _slowdowns(observed: Schedule, replayed: Schedule, config: FidelityConfig, t
 
 def _queues(observed: Schedule, replayed: Schedule, config: FidelityConfig, every_s: int) -> Judgement:
     grid = _grid(observed, replayed, every_s)
+    lengths = {
+        name: queued_jobs(schedule).sample(grid)
+        for name, schedule in (("observed", observed), ("replayed", replayed))
+    }
+    constant = [name for name, values in lengths.items() if grid.size and np.ptp(values) == 0]
     return judge(
-        pearson(queued_jobs(observed).sample(grid), queued_jobs(replayed).sample(grid)),
+        pearson(lengths["observed"], lengths["replayed"]),
         "at least",
         config.min_queue_correlation,
         unit=UNIT_OF[FidelityCriterion.QUEUE_CORRELATION],
         count=len(observed),
         needed=config.min_jobs,
-        what=f"correlation of {grid.size:,} queue lengths, one every {every_s} s, neither constant",
+        what="correlation",
+        beside=f" of {plural(grid.size, 'queue length')}, one every {every_s} s",
+        unknown=f"the {' and the '.join(constant)} queue never change{'s' if len(constant) == 1 else ''}",
     )
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from hpcopt_assets.contracts.config import FidelityConfig
-from hpcopt_assets.contracts.verdicts import NOT_MODELLED, SYNTHETIC, Judgement, combine
+from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT, SYNTHETIC, plural
+from hpcopt_assets.contracts.verdicts import Judgement, combine
 from hpcopt_assets.contracts.vocabulary import FidelityCriterion, Verdict
 from hpcopt_assets.measures.load import SECONDS_PER_HOUR
 from hpcopt_assets.measures.schedule import Schedule
@@ -47,7 +48,7 @@ def judge_overall(
         *([_departure(observed, replayed)] if verdict is Verdict.FAIL else []),
         *_unassessed(criteria),
         *_beside(capacity),
-        NOT_MODELLED,
+        NOT_MODELLED_IN_SHORT,
     ]
     return Judgement(verdict, float(len(failed)), 0.0, "rules broken", len(observed), " ".join(sentences))
 
@@ -87,6 +88,6 @@ def _departure(observed: Schedule, replayed: Schedule) -> str:
     days = [(length_s * edge / PERIODS) / SECONDS_PER_DAY for edge in (worst, worst + 1)]
     hours = [float(total[worst] / jobs[worst] / SECONDS_PER_HOUR) for total in (seen, other)]
     return (
-        f"Waits differ most for the {jobs[worst]:,} jobs released from day {days[0]:.1f} to {days[1]:.1f} "
-        f"of the trace: {hours[0]:,.2f} h observed and {hours[1]:,.2f} h replayed, on average."
+        f"Waits differ most for the {plural(int(jobs[worst]), 'job')} released from day {days[0]:.1f} to "
+        f"{days[1]:.1f} of the trace: {hours[0]:,.2f} h observed and {hours[1]:,.2f} h replayed, on average."
     )

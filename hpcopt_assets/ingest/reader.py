@@ -16,6 +16,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import IngestConfig, TraceEntry
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
 from hpcopt_assets.contracts.vocabulary import CapacitySource, TraceFormat, Unit
 from hpcopt_assets.ingest.canonical import trace_jobs_of
@@ -159,7 +160,7 @@ def _selected(records: pl.LazyFrame, entry: TraceEntry) -> tuple[pl.LazyFrame, i
 def _no_jobs(files: tuple[SourceFile, ...], parsed: Parsed, unselected: int) -> TraceError:
     counts, refused = parsed.counts, parsed.refused
     silent = counts.header + counts.comment + counts.blank
-    found = f"no job among {counts.lines} lines ({silent} header, comment or blank"
+    found = f"no job line among {plural(counts.lines, 'line')} ({silent} header, comment or blank"
     if refused:
         first = min(refused)
         found += f", {len(refused)} refused; line {first.source_line}: {first.code}, {first.reason}"

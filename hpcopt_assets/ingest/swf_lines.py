@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hpcopt_assets.contracts.errors import ConservationError
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import RejectCode
 
@@ -70,7 +71,7 @@ def read_record(line: bytes) -> list[float] | tuple[RejectCode, str]:
         return RejectCode.UNDECODABLE, f"byte {line[error.start]:#04x} at {error.start + 1}, UTF-8 needed"
     tokens = line.split()
     if len(tokens) < FIELDS_COUNT:
-        return RejectCode.TOO_FEW_FIELDS, f"{len(tokens)} fields, {FIELDS_COUNT} needed"
+        return RejectCode.TOO_FEW_FIELDS, f"{plural(len(tokens), 'field')}, {FIELDS_COUNT} needed"
     for number, token in enumerate(tokens[:FIELDS_COUNT], start=1):
         if not NUMBER.fullmatch(token):
             shown = token.decode()[:40]

@@ -63,8 +63,3 @@ def usage(schedule: Schedule) -> Steps:
 def queued_jobs(schedule: Schedule) -> Steps:
     """Number of jobs released and not yet started, after each instant's scheduling pass."""
     return steps(schedule.release_s, schedule.start_s, np.ones(len(schedule), dtype=np.int64))
-
-
-def queued_procs(schedule: Schedule) -> Steps:
-    """Processors asked for by the jobs released and not yet started."""
-    return steps(schedule.release_s, schedule.start_s, schedule.procs)

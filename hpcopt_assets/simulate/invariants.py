@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
 from hpcopt_assets.contracts.vocabulary import Backfill, Invariant, Order, Verdict
 from hpcopt_assets.measures.schedule import IntArray
@@ -188,8 +189,8 @@ def _within_capacity(case: _Case) -> Finding:
         int(broken.size),
         case.ran["job_id"][last_in],
         int(at_s[first]),
-        f"{procs[first]} processors in use",
-        f"{capacity} processors",
+        f"{plural(int(procs[first]), 'processor')} in use",
+        plural(capacity, "processor"),
     )
 
 
@@ -222,7 +223,7 @@ def _head_not_delayed(case: _Case) -> Finding:
     if checked == 0:
         return Finding(
             0,
-            found=f"{promises.at_s.size} instants with a waiting head, each followed by an overrun",
+            found=f"{plural(promises.at_s.size, 'instant')} with a waiting head, followed by an overrun",
             allowed="a head that waits while running jobs keep their expected ends",
         )
     finding = Finding(checked, int(broken.size), is_binding=is_binding)
@@ -233,9 +234,9 @@ def _head_not_delayed(case: _Case) -> Finding:
             finding,
             job_id=case.ran["job_id"][head],
             at_s=int(promises.at_s[first]),
-            found=f"start at {placed.start_s[head]} s, though {promises.freed_procs[first]} processors were "
-            "expected to be free before",
-            allowed=f"start as soon as {needed[first]} processors are expected to be free",
+            found=f"start at {placed.start_s[head]} s, though it was expected before: "
+            f"{plural(int(promises.freed_procs[first]), 'processor')} free",
+            allowed=f"start as soon as it is expected: {plural(int(needed[first]), 'processor')} free",
         )
     return finding if is_binding else _counted(finding, policy, promises.head, broken)
 
@@ -245,7 +246,7 @@ def _counted(finding: Finding, policy: Policy, head: IntArray, broken: IntArray)
     delayed, waited = (np.unique(heads).size for heads in (head[broken], head))
     return replace(
         finding,
-        found=f"{delayed} of {waited} heads that waited were delayed"
+        found=f"{delayed:,} of {plural(waited, 'waiting head')} delayed"
         + (f"; the first: {finding.found}" if delayed else ""),
         allowed=f"any number under order {policy.order}, estimate {policy.estimate}, hold {policy.hold}",
     )

@@ -88,6 +88,10 @@ def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
     rows = judged([1000] * JOBS, [3000] * JOBS)
     assert not_passed(rows) == {"robustness": "NOT_ASSESSED", "overall": "NOT_ASSESSED"}
     assert rows["primary_gain"]["measured"] == pytest.approx(1 - 2 / 4)
+    told = "p95_bsld is 2, 50 % below the baseline's 4 (a gain of at least 5 % is needed)"
+    assert rows["primary_gain"]["reason"] == told
+    assert rows["starved"]["reason"] == "starved_ratio 0 (baseline 0), at most 0.02 allowed"
+    assert rows["request_fallback"]["reason"] == "every replayed job had a requested runtime"
     assert rows["overall"]["outcome"] == "CONDITIONAL"
     assert "not yet tested for robustness" in rows["overall"]["reason"]
     assert {row["outcome"] for name, row in rows.items() if name != "overall"} == {None}
@@ -100,6 +104,20 @@ def test_the_gain_must_reach_five_percent(wait: int, verdict: str):
     rows = judged([wait] * JOBS, [baseline] * JOBS)
     assert rows["primary_gain"]["verdict"] == verdict
     assert rows["overall"]["outcome"] == ("BLOCKED" if verdict == "FAIL" else "CONDITIONAL")
+
+
+@pytest.mark.parametrize(
+    ("wait", "told"),
+    [
+        (3000, "4, like the baseline's 4"),
+        (3500, "4.5, 12.5 % above the baseline's 4"),
+        (9000, "10, 2.5 times the baseline's 4"),
+        (8_000_000, "8,001, 2,000 times the baseline's 4"),
+    ],
+)
+def test_a_loss_is_told_plainly(wait: int, told: str):
+    rows = judged([wait] * JOBS, [3000] * JOBS)
+    assert rows["primary_gain"]["reason"] == f"p95_bsld is {told} (a gain of at least 5 % is needed)"
 
 
 def test_starvation_blocks_a_gain():
@@ -169,6 +187,17 @@ def test_without_fidelity_of_the_baseline_the_first_line_says_at_most_conditiona
     assert f"fidelity of {BASELINE} is {verdict}" in rows["overall"]["reason"]
 
 
+@pytest.mark.parametrize("verdict", ["FAIL", "NOT_ASSESSED"])
+def test_a_refuted_claim_says_why_before_what_would_limit_it(verdict: str):
+    reason = judged([3000] * JOBS, [3000] * JOBS, baseline_fidelity=verdict)["overall"]["reason"]
+    assert reason.startswith("BLOCKED by primary_gain (p95_bsld is 4, like")
+    assert "CONDITIONAL" not in reason
+    assert (
+        f"Besides, the baseline's replay is not shown to be like what was observed (fidelity of {BASELINE}"
+        in (reason)
+    )
+
+
 def test_a_synthetic_trace_says_so_first():
     rows = judged([1000] * JOBS, [3000] * JOBS, is_synthetic=True)
     assert rows["overall"]["reason"].startswith("Synthetic trace: no machine stood behind it.")
@@ -177,6 +206,9 @@ def test_a_synthetic_trace_says_so_first():
 def test_backfilling_on_made_up_requests_is_not_assessed():
     rows = judged([1000] * JOBS, [3000] * JOBS, source=EstimateSource.FALLBACK)
     assert rows["request_fallback"]["measured"] == 1.0
+    assert rows["request_fallback"]["reason"].startswith(
+        "100 % of the replayed jobs had no requested runtime"
+    )
     for name in ("primary_gain", "starved", "fairness", "utilisation", "request_fallback", "overall"):
         assert rows[name]["verdict"] == "NOT_ASSESSED"
     assert rows["primary_gain"]["measured"] == pytest.approx(0.5)

@@ -2,10 +2,10 @@
 
 from itertools import product
 
-from hpcopt_assets.claims.outcome import CONDITIONS, JUDGED, outcome_of, overall_verdict
-from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Outcome, Verdict
+from hpcopt_assets.claims.outcome import CONDITIONS, outcome_of, overall_verdict
+from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 
-CRITERIA = (*JUDGED, *CONDITIONS)
+CRITERIA = (*DEMANDS, *CONDITIONS)
 ALL = [dict(zip(CRITERIA, found, strict=True)) for found in product(Verdict, repeat=len(CRITERIA))]
 
 
@@ -21,7 +21,7 @@ def test_accepted_exactly_where_all_pass():
 
 def test_blocked_exactly_where_the_gain_or_a_constraint_fails():
     for found in ALL:
-        refuted = any(found[criterion] is Verdict.FAIL for criterion in JUDGED)
+        refuted = any(found[criterion] is Verdict.FAIL for criterion in DEMANDS)
         assert (outcome_of(found) is Outcome.BLOCKED) == refuted
 
 

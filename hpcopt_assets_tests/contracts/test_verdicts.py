@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from hpcopt_assets.contracts.verdicts import combine, in_figures, judge
+from hpcopt_assets.contracts.verdicts import combine, judge
 from hpcopt_assets.contracts.vocabulary import Verdict
 
 
@@ -27,10 +27,13 @@ def test_nothing_unknown_passes(side):
 
 
 def test_the_reason_names_value_and_limit():
-    made = judge(1.0, "at most", 0.2, unit="ratio", count=30, needed=30, what="divergence")
-    assert made.reason == "divergence: 1, at most 0.2 allowed"
-    few = judge(1.0, "at most", 0.2, unit="ratio", count=3, needed=5, what="waits", counted="bins")
-    assert few.reason == "waits: 3 bins, 5 needed"
+    about = {"unit": "ratio", "needed": 5, "what": "correlation", "beside": " of queues"}
+    made = judge(1.0, "at most", 0.2, count=5, **about)
+    assert made.reason == "correlation 1 of queues, at most 0.2 allowed"
+    unknown = judge(None, "at least", 0.2, count=5, unknown="both are constant", **about)
+    assert unknown.reason == "correlation of queues: both are constant"
+    few = [judge(1.0, "at most", 0.2, count=n, counted=("bin", "bins"), **about).reason for n in (0, 1, 4)]
+    assert few == [f"correlation of queues: {n}, 5 needed" for n in ("0 bins", "1 bin", "4 bins")]
 
 
 def test_combining():
@@ -39,14 +42,3 @@ def test_combining():
         for found in combinations(Verdict, size):
             worst = next(v for v in (Verdict.FAIL, Verdict.NOT_ASSESSED, Verdict.PASS) if v in found)
             assert combine(found) is worst
-
-
-def test_figures():
-    assert [in_figures(value) for value in (None, 0.123456, -12.3456, 999.0, 1234.5, 0.0)] == [
-        "unknown",
-        "0.1235",
-        "-12.35",
-        "999",
-        "1,234",
-        "0",
-    ]

@@ -113,6 +113,11 @@ def test_a_log_without_dates_says_so():
     assert "The log states no date" not in summary_of(evidence())
 
 
+def test_a_log_beyond_the_calendar_is_told_in_seconds():
+    late = report(first_release_s=2**38, last_end_s=2**39)
+    assert f"first release {2**38} s after 1970" in summary_of(evidence(report=late))
+
+
 def test_policies_found_alike_are_told_together():
     told = "FAIL: the replay of fifo_strict and of easy_backfill does not resemble the record, by mean wait."
     assert told in summary_of(evidence())

@@ -4,7 +4,7 @@ import pytest
 
 from hpcopt_assets.contracts import vocabulary as v
 from hpcopt_assets.dossier import words
-from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, instant, plural, real, share
+from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, instant, real, share
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,3 @@ def test_the_rest():
     assert (share(0.7512), share(1.0), share(None)) == ("75.1 %", "100 %", UNKNOWN)
     assert instant(1_700_000_000.9) == "2023-11-14 22:13:20 UTC"
     assert (instant(None), date(0), date(None)) == (UNKNOWN, "1970-01-01", UNKNOWN)
-    assert (plural(1, "job"), plural(2, "job"), plural(0, "class", "classes")) == (
-        "1 job",
-        "2 jobs",
-        "0 classes",
-    )

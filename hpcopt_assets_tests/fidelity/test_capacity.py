@@ -18,11 +18,11 @@ def test_an_impossible_record_is_told_with_when_and_by_how_much():
     assert found.verdict is Verdict.FAIL
     assert (found.measured, found.limit, found.unit, found.count) == (32.0, 12.0, "processors", 3)
     for said in (
-        "32 (266.7 %) in use at 20 s",
+        "on 12 processors: 32 (266.7 %) in use at 1970-01-01 00:00:20 UTC (day 0.00 of the trace)",
         "by jobs 1, 2, 3",
-        "first above at 10 s",
+        "first above at 1970-01-01 00:00:10 UTC",
         "0.025 h above in all",  # [10, 100)
-        "wider than the machine: 1 (jobs 3), without which the peak is 16 (133.3 %)",
+        "wider than the machine: job 3, without which the peak is 16 (133.3 %)",
     ):
         assert said in found.reason
 

@@ -81,7 +81,7 @@ WRONG: list[tuple[str, bytes, str]] = [
         b"; MaxProcs: 8\n; Note: no jobs\n\n",
         "no job line among 3 lines (3 header, comment or blank)",
     ),
-    ("a csv", b"id,submit\n1,2\n", "2 refused; line 1: too_few_fields, 1 fields, 18 needed"),
+    ("a csv", b"id,submit\n1,2\n", "2 refused; line 1: too_few_fields, 1 field, 18 needed"),
     ("a long line", b"1 " * 2**24, "a line is longer than 1048576 bytes"),
 ]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcopt_assets.measures.load import LateBacklog, backlog_hours, late_backlog, utilisation
-from hpcopt_assets.measures.usage import queued_jobs, queued_procs, usage
+from hpcopt_assets.measures.usage import queued_jobs, usage
 from hpcopt_assets.measures.window import Span
 from hpcopt_assets_tests.schedules import schedule
 
@@ -25,9 +25,6 @@ def test_series_equal_counting_at_every_second(made: list[tuple[int, int, int, i
     ]
     assert queued_jobs(found).sample(grid).tolist() == [
         sum(release <= at < start for release, start, _, _ in made) for at in grid
-    ]
-    assert queued_procs(found).sample(grid).tolist() == [
-        sum(p for release, start, _, p in made if release <= at < start) for at in grid
     ]
 
 

@@ -182,7 +182,7 @@ class TestHeadNeverDelayed:
         jobs = trace([(1, 0, 2, 30, 10), (2, 0, 4, 10, 10)])
         row = self.row(0, 30, jobs=jobs, capacity_procs=4)
         assert row["verdict"] == "NOT_ASSESSED"
-        assert row["found"] == "1 instants with a waiting head, each followed by an overrun"
+        assert row["found"] == "1 instant with a waiting head, followed by an overrun"
 
     def test_an_overrun_at_the_late_start_itself_is_no_excuse(self):
         # Jobs 3 and 4 share one extra processor. Job 3's request ends at 20, when the head starts at last.
@@ -231,7 +231,7 @@ class TestDelaysAreCountedWhereTheyAreAllowed:
         # Judged at 1 and, with job 3 running, at 2.
         assert (row["checked_count"], row["violations_count"]) == (2, 1)
         assert (row["job_id"], row["at_s"]) == ("2", 1)
-        assert row["found"].startswith("1 of 1 heads that waited were delayed; the first: start at 52 s")
+        assert row["found"].startswith("1 of 1 waiting head delayed; the first: start at 52 s")
         assert row["allowed"] == "any number under order shortest, estimate requested, hold requested"
 
     def test_a_head_that_a_newcomer_displaced_is_judged_from_its_return(self):
@@ -239,7 +239,7 @@ class TestDelaysAreCountedWhereTheyAreAllowed:
         jobs = trace([(1, 0, 4, 10), (2, 1, 4, 10, 100), (3, 5, 4, 20)])
         row = self.row(policy(order="shortest"), jobs, [0, 30, 10])
         assert (row["checked_count"], row["violations_count"]) == (2, 0)
-        assert row["found"] == "0 of 2 heads that waited were delayed"
+        assert row["found"] == "0 of 2 waiting heads delayed"
 
     def test_a_job_held_longer_than_it_was_tried_with(self):
         # Job 3 is known to end at 9, by the shadow time 10; once it runs it is believed to run until 102.

@@ -69,6 +69,7 @@ def test_views_and_columns_carry_their_meaning(tmp_path: Path) -> None:
         ("DROP VIEW trace_jobs", "one SELECT"),
         ("INSERT INTO trace_jobs SELECT * FROM trace_jobs", "one SELECT"),
         ("SELECT 1; DROP VIEW trace_jobs", "2 statements"),
+        ("DROP VIEW trace_jobs", "1 statement, the first of kind DROP"),
         ("ATTACH 'other.duckdb'", "one SELECT"),
         ("", "0 statements"),
         ("SELEC 1", "Parser Error"),
@@ -81,6 +82,16 @@ def test_anything_but_one_reading_statement_is_refused(tmp_path: Path, sql: str,
     with pytest.raises(InputError, match=words):
         query(catalog, sql)
     assert catalog.read_bytes() == before
+
+
+def test_columns_of_one_name_are_numbered(tmp_path: Path) -> None:
+    catalog, _ = build(tmp_path, tmp_path / "store", set())
+    both = query(catalog, "SELECT * FROM trace_jobs AS a JOIN trace_rejects AS b USING (source_line)")
+    assert len(set(both.column_names)) == len(both.column_names)
+    assert {"trace_id", "trace_id_1"} <= set(both.column_names)
+    assert query(catalog, "SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS a").to_pylist() == [
+        {"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}
+    ]
 
 
 def test_a_missing_catalog_says_how_to_make_one(tmp_path: Path) -> None:
