@@ -26,15 +26,13 @@ def detect(path: Path, limits: IngestConfig) -> TraceFormat:
     """The format of a file. Raises `TraceError` where none fits."""
     if is_parquet(path):
         return _parquet_format(path)
-    for line in first_lines(path, limits, SAMPLE_LINES):
-        text = line.strip()
-        if not text:
-            continue
-        if PBS_LINE.match(text):
-            return TraceFormat.PBS
-        if text.startswith(b";") or (b"|" not in text and _numbers(text) >= SWF_FIELDS):
+    lines = [line.strip() for line in first_lines(path, limits, SAMPLE_LINES)]
+    if any(PBS_LINE.match(line) for line in lines):
+        return TraceFormat.PBS  # sought first: its comments look like those of SWF
+    for line in filter(None, lines):
+        if line.startswith(b";") or (b"|" not in line and _numbers(line) >= SWF_FIELDS):
             return TraceFormat.SWF
-        if b"|" in text or b"jobid" in text.lower():
+        if b"|" in line or b"jobid" in line.lower():
             return TraceFormat.SACCT
     raise TraceError(
         found="no line of a known format among the first lines",
