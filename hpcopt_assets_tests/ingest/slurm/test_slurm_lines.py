@@ -173,6 +173,13 @@ def test_newlines_in_free_text(end: str, place: int, tmp_path: Path):
     assert counts.blank == (0 if in_the_middle else 2)
 
 
+def test_the_rest_of_a_record_may_hold_as_many_pipes_as_a_record(tmp_path: Path):
+    columns = ["JobID", "JobIDRaw", "JobName", *list(PLAIN)[1:], "NCPUS"]
+    rows = [job(JobID=k, JobIDRaw=k, JobName="x\n||y", NCPUS=4) for k in (1, 2)]
+    found = read(dump(*rows, columns=columns), tmp_path)
+    assert (found.of("job_id", "procs"), found.rejects) == ([("1", 4), ("2", 4)], {})
+
+
 def test_a_record_that_is_cut_off_does_not_swallow_the_next(tmp_path: Path):
     text = WIDE + f"\n1|{TIMES}|COMP\n2|{TIMES}|COMPLETED|a|4\n||\n3|{TIMES}|COMPLETED|a|4\n4|2024"
     found = read(text, tmp_path)

@@ -144,7 +144,9 @@ class SacctJob:
         }
 
 
-NAMES = st.text(alphabet='ab |\n,"é#', max_size=6).map(lambda name: f"x{name}")
+LAST = ("State", "NCPUS", "NNodes")
+# A name with as many separators before a newline as columns follow it would look like the end of its record.
+NAMES = st.text(alphabet='ab |\n,"é#', max_size=6).filter(lambda name: name.count("|") < len(LAST))
 JOBS = st.lists(
     st.builds(
         SacctJob,
@@ -191,9 +193,8 @@ def test_jobs_that_are_written_are_read_back(
     jobs: list[SacctJob], data: st.DataObject, end: str, write: Any, tmp_path: Path
 ):
     rows = [row for job in jobs for row in job.rows()]
-    # Free text with newlines must neither begin nor end a line, where nothing would tell whose it is.
-    inner = data.draw(st.permutations([name for name in rows[0] if name not in ("JobID", "NNodes")]))
-    text = write(rows, ["JobID", *inner, "NNodes"], end)
+    inner = data.draw(st.permutations([name for name in rows[0] if name not in ("JobID", *LAST)]))
+    text = write(rows, ["JobID", *inner, *LAST], end)
     found = read(text, tmp_path)
     tracks_gpus = any(job.gpus is not None for job in jobs)
     expected = sorted((job.expected(tracks_gpus=tracks_gpus) for job in jobs), key=lambda row: row["job_id"])
