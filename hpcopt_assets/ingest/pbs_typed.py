@@ -76,6 +76,8 @@ def _read(texts: pl.Series, reader: Callable[[str], float | None], dtype: type[p
 
 
 def _counted(texts: pl.Series, reader: Callable[[str], specs.Counts]) -> pl.Series:
+    if texts.null_count() == texts.len():
+        return pl.DataFrame(schema=COUNTS_SCHEMA).clear(texts.len()).to_struct()
     rows = [NOTHING if text is None else reader(text) for text in texts]
     return pl.DataFrame(rows, schema=COUNTS_SCHEMA, orient="row").to_struct()
 

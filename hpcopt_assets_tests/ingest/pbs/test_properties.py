@@ -293,6 +293,7 @@ WORDS = st.text(st.sampled_from("ab=\"'\\ \t.é;"), max_size=14)
 VALUES = st.one_of(WORDS, WORDS.map(lambda text: f'"{text}"'), WORDS.map(lambda text: f"'{text}'"))
 
 
+@settings(deadline=None)
 @given(
     pairs=st.lists(
         st.tuples(st.sampled_from(["user", "account", "start", "other", "Resource_List.mem"]), VALUES),
