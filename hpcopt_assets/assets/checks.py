@@ -85,8 +85,8 @@ def reject_check(limits: IngestConfig) -> dg.AssetChecksDefinition:
             metadata={
                 "rejects_ratio": ratio,
                 "rejects_count": row["rejects_count"],
-                "limits": f"warning above {limits.warn_reject_ratio:g}, error above {limits.max_reject_ratio:g} "
-                "(configs/ingest.yaml)",
+                "warn_above_ratio": limits.warn_reject_ratio,
+                "error_above_ratio": limits.max_reject_ratio,
             },
         )
 

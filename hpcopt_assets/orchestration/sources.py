@@ -45,7 +45,8 @@ def is_source_name(name: str) -> bool:
 
 
 def _is_source(path: Path) -> bool:
-    return is_source_name(path.name)
+    is_there = path.is_file() or path.is_dir() or (path.is_symlink() and not path.exists())
+    return is_source_name(path.name) and is_there
 
 
 def find_sources(raw_dir: Path) -> dict[str, list[Path]]:
