@@ -115,7 +115,7 @@ def replayed(hpcopt: Hpcopt, path: Path, *more: str | Path) -> dict[str, object]
     return dict(json.loads(done.stdout)) | {"trace": "", "said": done.stderr}
 
 
-@pytest.mark.parametrize("lost", [[], ["metadata"], ["metadata", "report"]])
+@pytest.mark.parametrize("lost", [[], ["report"], ["metadata"], ["metadata", "report"]])
 def test_replay_of_ingested_jobs_equals_replay_of_the_log(
     hpcopt: Hpcopt, log: Path, tmp_path: Path, lost: list[str]
 ) -> None:
@@ -125,17 +125,17 @@ def test_replay_of_ingested_jobs_equals_replay_of_the_log(
     (tmp_path / "out" / "trace_jobs.parquet").rename(jobs)
     if "metadata" in lost:
         pl.read_parquet(jobs).write_parquet(jobs)
-    of_log = replayed(hpcopt, log)
+    if "report" in lost:
+        report = tmp_path / "out" / "ingest_report.json"
+        report.write_text(report.read_text().replace('"mine"', '"another"'))
+    of_log, of_jobs = replayed(hpcopt, log), replayed(hpcopt, jobs)
     assert (of_log["capacity_procs"], of_log["capacity_source"], of_log["said"]) == (9, "header", "")
-    if "report" not in lost:
-        assert replayed(hpcopt, jobs) == of_log
-        return
-    report = tmp_path / "out" / "ingest_report.json"
-    report.write_text(report.read_text().replace('"mine"', '"another"'))
-    of_jobs = replayed(hpcopt, jobs)
-    assert of_jobs["capacity_source"] == "observed_peak"
-    assert of_jobs["capacity_procs"] != 9
-    assert "--capacity" in str(of_jobs["said"])
+    if len(lost) < 2:
+        assert of_jobs == of_log
+    else:
+        assert of_jobs["capacity_source"] == "observed_peak"
+        assert of_jobs["capacity_procs"] != 9
+        assert "--capacity" in str(of_jobs["said"])
 
 
 def test_an_inferred_capacity_is_said_and_yields_to_what_is_stated(
@@ -194,6 +194,8 @@ def test_another_parquet_is_no_trace(hpcopt: Hpcopt, log: Path, tmp_path: Path) 
         assert len(said) < len(str(path)) + 300
     path.write_bytes((tmp_path / "trace_jobs.parquet").read_bytes()[:999])
     assert "hpcopt ingest" in mistake(hpcopt("replay", path, "--policy", "fifo_strict"))
+    unspeakable = (tmp_path / "trace_jobs.parquet").rename(tmp_path / "\udcff.parquet")
+    assert "UTF-8" in mistake(hpcopt("replay", unspeakable, "--policy", "fifo_strict"))
 
 
 def test_capacity_and_tau_and_overrun_change_the_answer(hpcopt: Hpcopt, tmp_path: Path) -> None:
@@ -414,6 +416,7 @@ def test_an_unsafe_trace_id_is_refused(hpcopt: Hpcopt, log: Path, tmp_path: Path
         ("small.swf/below", "a folder is needed"),
         ("n" * 300, "file name too long"),
         ("/proc/nowhere/at/all", "/proc/nowhere"),
+        ("/proc", "hpcopt: /proc: no such file"),
         ("bad\udcff", "UTF-8"),
     ],
 )
@@ -466,6 +469,7 @@ def test_one_is_singular(hpcopt: Hpcopt, tmp_path: Path) -> None:
 def test_a_missing_file_and_an_unknown_trace(hpcopt: Hpcopt) -> None:
     assert "no such file" in mistake(hpcopt("run", "nowhere.swf")).lower()
     assert "nowhere.swf" in mistake(hpcopt("replay", "nowhere.swf", "--policy", "fifo_strict"))
+    assert "no\\nsuch.swf" in mistake(hpcopt("replay", "no\nsuch.swf", "--policy", "fifo_strict"))
 
 
 def test_a_broken_config_names_file_key_and_schema(hpcopt: Hpcopt, project: Project) -> None:
