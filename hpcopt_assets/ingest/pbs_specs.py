@@ -29,19 +29,19 @@ class Counts(NamedTuple):
     gpus: int | None = None
     memory_bytes: int | None = None
 
-    @classmethod
-    def of(cls, procs: int | None, nodes: int, gpus: int | None, memory: int | None = None) -> Counts:
-        """Counts within what tables may hold; no processors at all are unknown ones."""
 
-        def within(value: int | None, hi: int) -> int | None:
-            return value if value is not None and value <= hi else None
+def _within(value: int | None, hi: int) -> int | None:
+    return value if value is not None and value <= hi else None
 
-        return cls(
-            within(procs or None, PROCS_MAX),
-            within(nodes, PROCS_MAX),
-            within(gpus, PROCS_MAX),
-            within(memory, BYTES_MAX),
-        )
+
+def _counts(procs: int | None, nodes: int, gpus: int | None = None, memory: int | None = None) -> Counts:
+    """Counts within what tables may hold; no processors at all are unknown ones."""
+    return Counts(
+        _within(procs or None, PROCS_MAX),
+        _within(nodes, PROCS_MAX),
+        _within(gpus, PROCS_MAX),
+        _within(memory, BYTES_MAX),
+    )
 
 
 def _number(text: str | None) -> int | None:
@@ -75,7 +75,7 @@ def exec_host(text: str) -> Counts:
         hosts.add(host)
         count = _slots(slots)
         procs = None if procs is None or count is None else procs + count
-    return Counts.of(procs, len(hosts), None)
+    return _counts(procs, len(hosts))
 
 
 class _Amounts(NamedTuple):
@@ -97,7 +97,7 @@ def _amounts(text: str) -> _Amounts:
 
 
 def _total(amounts: Iterable[tuple[int | None, int]]) -> int | None:
-    """Sum of amounts times numbers of nodes; None where no amount is known."""
+    """Sum of amounts times how often they are; None where no amount is known."""
     known = [amount * times for amount, times in amounts if amount is not None]
     return sum(known) if known else None
 
@@ -106,16 +106,18 @@ def _total(amounts: Iterable[tuple[int | None, int]]) -> int | None:
 def exec_vnode(text: str) -> Counts:
     """`(vnode:ncpus=4:mem=2gb+vnode:ncpus=4)+(...)`: chunks, each over one vnode or more."""
     vnodes = set()
-    given = []
+    often: dict[str, int] = {}
     for part in text.replace("(", "").replace(")", "").split("+"):
         name, _, rest = part.partition(":")
         vnodes.add(name)
-        given.append(_amounts(rest))
-    return Counts.of(
-        _total((each.cpus, 1) for each in given),
+        often[rest] = often.get(rest, 0) + 1
+    # The chunks of a job are mostly alike.
+    given = [(_amounts(rest), times) for rest, times in often.items()]
+    return _counts(
+        _total((each.cpus, times) for each, times in given),
         len(vnodes),
-        _total((each.gpus, 1) for each in given),
-        _total((each.memory_bytes, 1) for each in given),
+        _total((each.gpus, times) for each, times in given),
+        _total((each.memory_bytes, times) for each, times in given),
     )
 
 
@@ -133,7 +135,7 @@ def select(text: str) -> Counts:
             return Counts()
         asked.append((_amounts(part), 1) if times is None else (_amounts(rest), times))
     is_explicit = all(each.cpus is not None for each, _ in asked)
-    return Counts.of(
+    return _counts(
         _total((each.cpus, times) for each, times in asked) if is_explicit else None,
         sum(times for _, times in asked),
         _total((each.gpus, times) for each, times in asked),
@@ -150,7 +152,7 @@ def node_spec(text: str) -> Counts:
         head, _, rest = part.partition(":")
         times = _number(head)
         asked.append((_amounts(rest), 1 if times is None else times))
-    return Counts.of(
+    return _counts(
         sum(max(each.processes or 1, each.cpus or 1) * times for each, times in asked),
         sum(times for _, times in asked),
         _total((each.torque_gpus, times) for each, times in asked),

@@ -125,8 +125,13 @@ def test_dumps_may_overlap(tmp_path: Path) -> None:
     job = only(found.records.collect())
     assert (job["state"], job["source_file"], job["source_line"]) == ("COMPLETED", "20240311", 2)
     assert found.counts.merged == 3
-    swapped = parsed(dict(reversed(logs.items())), tmp_path)
-    assert swapped.records.collect().equals(found.records.collect())
+
+
+def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
+    logs = {"20240310": GOOD, "20240311": GOOD + ended("", "2.srv")}
+    found = parsed(logs, tmp_path).records.collect()
+    assert found["source_file"].to_list() == ["20240310", "20240311"]
+    assert parsed(dict(reversed(logs.items())), tmp_path).records.collect().equals(found)
 
 
 def test_packed_logs_are_read(tmp_path: Path) -> None:

@@ -261,6 +261,7 @@ def records(draw: st.DrawFn) -> str:
     return f"{draw(TIMES).strftime('%m/%d/%Y %H:%M:%S')};{kind};{job_id};{text}"
 
 
+@pytest.mark.slow
 @SAME_FOLDER
 @given(lines=st.lists(records(), min_size=1, max_size=25), rng=st.randoms(use_true_random=False))
 def test_order_and_repetition_of_lines_and_files_do_not_matter(
