@@ -47,9 +47,18 @@ def _numbers(line: bytes) -> int:
 
 
 def _parquet_format(path: Path) -> TraceFormat:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = set(pq.read_schema(path).names)
+    try:
+        names = set(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise TraceError(
+            found=f"the parquet data cannot be read ({str(error).splitlines()[0][:200]})",
+            needed="a complete parquet file",
+            where=str(path),
+            next_step="Copy or fetch the file again.",
+        ) from error
     for found, needed in PARQUET_COLUMNS.items():
         if names >= needed:
             return found

@@ -98,7 +98,8 @@ def _chunks(handle: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
             yield chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in chunk else chunk
 
 
-def _over_limit(path: Path, what: str, found: int, allowed: int, key: str) -> TraceError:
+def over_limit(path: Path, what: str, found: int, allowed: int, key: str) -> TraceError:
+    """The refusal of a file that passes a limit, which names the limit's key."""
     return _refuse(
         path,
         f"{what} is {found:,}",
@@ -107,12 +108,24 @@ def _over_limit(path: Path, what: str, found: int, allowed: int, key: str) -> Tr
     )
 
 
+def _check_line_lengths(path: Path, text: bytes, allowed: int) -> None:
+    """Raise where a line is too long, by looking for one line end in every stretch that may be a line."""
+    start = 0
+    while len(text) - start > allowed:
+        end = text.rfind(b"\n", start, start + allowed + 1)
+        if end < 0:
+            stop = text.find(b"\n", start)
+            found = (stop if stop >= 0 else len(text)) - start
+            raise over_limit(path, "the length of a line", found, allowed, "max_line_characters")
+        start = end + 1
+
+
 def check_size(path: Path, limits: IngestConfig) -> None:
     """Raise `TraceError` for a file larger than the limit."""
     with _opened(path) as raw:
         size = os.fstat(raw.fileno()).st_size
     if size > limits.max_file_bytes:
-        raise _over_limit(path, "the file's size in bytes", size, limits.max_file_bytes, "max_file_bytes")
+        raise over_limit(path, "the file's size in bytes", size, limits.max_file_bytes, "max_file_bytes")
 
 
 def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -125,42 +138,35 @@ def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> 
     check_size(path, limits)
     with _opened(path) as raw:
         chunks = _chunks(_unpacked(raw), block_bytes)
-        expanded = 0
         rest = next(chunks, b"")
         _check_head(path, rest)
+        expanded = len(rest)
         rest = rest.removeprefix(BOM)
         while True:
             more = next(chunks, b"")
             expanded += len(more)
             if expanded > limits.max_expanded_bytes:
                 # A small packed file may expand without end.
-                raise _over_limit(
+                raise over_limit(
                     path,
                     "its expanded size in bytes",
                     expanded,
                     limits.max_expanded_bytes,
                     "max_expanded_bytes",
                 )
+            _check_line_lengths(path, rest, limits.max_line_characters)
             cut = rest.rfind(b"\n") + 1 if more else len(rest)
             if cut:
                 block = rest[:cut]
                 yield block if block.endswith(b"\n") else block + b"\n"
             if not more:
                 return
-            if len(rest) - cut > limits.max_line_characters:
-                raise _over_limit(
-                    path,
-                    "the length of a line",
-                    len(rest) - cut,
-                    limits.max_line_characters,
-                    "max_line_characters",
-                )
             rest = rest[cut:] + more
 
 
 def first_lines(path: Path, limits: IngestConfig, count: int) -> list[bytes]:
     """The first lines of a text file, without their ends; what `blocks` refuses is refused."""
-    return next(blocks(path, limits, HEAD_BYTES)).splitlines()[:count]
+    return next(blocks(path, limits, HEAD_BYTES), b"").splitlines()[:count]
 
 
 def is_parquet(path: Path) -> bool:
