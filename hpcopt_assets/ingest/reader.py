@@ -120,6 +120,8 @@ def ingest(
     Raises `TraceError` if a file cannot be read, passes a limit, holds no job or changes while it is read,
     and `ConservationError` if a line is unaccounted for.
     """
+    files = tuple(sorted(files, key=lambda file: file.name))
+    # Whatever order they come in: where files disagree (in their headers, say), the first by name holds.
     hashes = [(file.name, sha256_of(file.path)) for file in files]
     kind = entry.format or detect(files[0].path, limits)
     parsed = READERS[kind](files, Options(limits, entry.timezone, entry.fields, entry.dialect))

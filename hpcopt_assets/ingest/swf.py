@@ -6,10 +6,13 @@ Source: Standard Workload Format 2.2, https://www.cs.huji.ac.il/labs/parallel/wo
 
 from __future__ import annotations
 
+from typing import Any
+
 from hpcopt_assets.ingest.parsed import LineCounts, Machine, Options, Parsed, Refused, SourceFile
 from hpcopt_assets.ingest.source import texts
+from hpcopt_assets.ingest.swf_header import Header
 from hpcopt_assets.ingest.swf_jobs import Lost, swf_records
-from hpcopt_assets.ingest.swf_log import SwfLog, read_log
+from hpcopt_assets.ingest.swf_log import read_log
 
 
 def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
@@ -29,7 +32,8 @@ def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
             blank=sum(log.blank_lines_count for _, log in logs),
             merged=merged,
         ),
-        machine=_machine([log for _, log in logs]),
+        machine=_machine([log.header for _, log in logs]),
+        facts=_sizes([log.header for _, log in logs]),
     )
 
 
@@ -43,14 +47,17 @@ def _with_texts(files: tuple[SourceFile, ...], lost: list[Lost], options: Option
     return found
 
 
-def _machine(logs: list[SwfLog]) -> Machine:
-    headers = [log.header for log in logs]
+def _first(headers: list[Header], name: str) -> Any:
+    return next((value for header in headers if (value := getattr(header, name)) is not None), None)
 
-    def first(name: str) -> object:
-        return next((value for header in headers if (value := getattr(header, name)) is not None), None)
 
-    stated = {
-        name: first(name) for name in ("computer", "installation", "timezone", "unix_start_s", "max_procs")
-    }
+def _machine(headers: list[Header]) -> Machine:
+    names = ("computer", "installation", "timezone", "unix_start_s", "max_procs")
     notes = tuple(dict.fromkeys(note for header in headers for note in header.notes))
-    return Machine(notes=notes, **stated)  # type: ignore[arg-type]
+    return Machine(notes=notes, **{name: _first(headers, name) for name in names})
+
+
+def _sizes(headers: list[Header]) -> dict[str, int]:
+    """What the header says of the machine's size, which the registry may contradict."""
+    stated = {name: _first(headers, name) for name in ("max_procs", "max_nodes")}
+    return {f"header_{name}": size for name, size in stated.items() if size is not None}

@@ -92,7 +92,11 @@ def _is_bad(name: str, field: Field) -> pl.Expr:
     good = value.is_between(0.0, field.hi)
     if field.is_whole:
         good &= value == value.floor()
-    return ~(good if field.unknown is not None else good | (value == UNKNOWN))
+    if field.unknown is None:
+        good |= value == UNKNOWN
+    elif name == "submit":
+        good |= (value == UNKNOWN) & pl.col("status").is_in(PARTS)  # the first part states it for all
+    return ~good
 
 
 def _refusal(field: Field, value: float) -> tuple[RejectCode, str]:
@@ -140,17 +144,33 @@ def _with_memory(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Refused]]:
     return records.filter(~is_too_much), refused
 
 
+def _with_submission(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost]]:
+    """Parts without a submit time take their job's; they are refused where no line of the job has one."""
+    if not records["submit_s"].null_count():
+        return records, []
+    records = records.with_columns(pl.col("submit_s").fill_null(pl.col("submit_s").min().over("job")))
+    field = FIELDS["submit"]
+    lost = [
+        Lost(name, number, *_refusal(field, UNKNOWN))
+        for name, number in records.filter(pl.col("submit_s").is_null()).select(WHERE).iter_rows()
+    ]
+    return records.filter(pl.col("submit_s").is_not_null()), lost
+
+
 def _one_line_a_job(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost], int]:
     """One record for each job number, the lines that contradict it, and how many lines were merged into it.
 
     SWF 2.2, usage note: a job that was swapped out has a summary line (status 0 or 1) and a line for each
     burst (2, 3 or 4) under the same number; studies of the workload use the summary alone. Bursts that no
-    line sums up are summed here. A line that says the same as the kept one (overlapping files) is merged.
+    line sums up are summed here; the sum is unknown where one of them is, or where it is more than a field
+    may hold. A line that says the same as the kept one (overlapping files) is merged.
     """
     if records["job"].n_unique() == records.height:
         return records.with_columns(is_summed=pl.lit(False)), [], 0
-    order = ["submit_s", "source_file", "source_line"]
-    records = records.with_columns(is_part=pl.col("status").is_in(PARTS)).sort("job", "is_part", *order)
+    is_first, is_last = pl.col("submit") != UNKNOWN, pl.col("status").is_in(PARTS[1:])
+    records = records.with_columns(is_part=pl.col("status").is_in(PARTS)).sort(
+        "job", "is_part", "submit_s", ~is_first, is_last, *WHERE
+    )
     first = pl.col("is_part").first().over("job")
     bursts = records.filter(first)
     summed = (
@@ -158,11 +178,14 @@ def _one_line_a_job(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost], in
         .group_by("job", maintain_order=True)
         .agg(
             pl.exclude("run", "status", "cpu").first(),
-            pl.when(pl.col("run") != UNKNOWN).then(pl.col("run")).sum().alias("run"),
+            pl.when((pl.col("run") != UNKNOWN).all() & (pl.col("run").sum() <= SPAN_MAX_S))
+            .then(pl.col("run").sum())
+            .otherwise(UNKNOWN)
+            .alias("run"),
             pl.col("status").last(),
-            pl.lit(UNKNOWN).alias("cpu"),
+            pl.when(pl.len() == 1).then(pl.col("cpu").first()).otherwise(UNKNOWN).alias("cpu"),
+            is_summed=pl.len() > 1,
         )
-        .with_columns(is_summed=pl.lit(True))
     )
     rest = records.filter(~first).with_columns(
         *(pl.col(name).first().over("job").alias(f"kept_{name}") for name in (*SAID, *WHERE)),
@@ -254,8 +277,8 @@ def _records(whole: pl.DataFrame) -> pl.DataFrame:
         "think_time_s": _seconds("think_time"),
         "quality_flags": _own_flags(),
     }
-    as_they_are = ("source_file", "source_line", "submit_s", "runtime_s", "requested_runtime_s")
-    as_they_are += ("requested_procs", "allocated_procs")
+    sizes = ("requested_procs", "allocated_procs")
+    as_they_are = (*WHERE, *sizes, "submit_s", "runtime_s", "requested_runtime_s")
     return frame.select(
         (own[name] if name in own else pl.col(name) if name in as_they_are else pl.lit(None))
         .cast(dtype)
@@ -279,8 +302,9 @@ def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> tuple[pl.DataFrame, list[
             records.with_columns(
                 source_file=pl.lit(name),
                 submit_s=_seconds("submit") + (log.header.unix_start_s or 0),
-                is_out_of_order=pl.col("submit") < pl.col("submit").cum_max(),
+                is_out_of_order=_known("submit") < pl.col("submit").cum_max(),
             )
         )
-    whole, twice, merged = _one_line_a_job(pl.concat(parts))
-    return _records(whole), sorted([*lost, *twice]), merged + whole.height
+    records, orphans = _with_submission(pl.concat(parts))
+    whole, twice, merged = _one_line_a_job(records)
+    return _records(whole), sorted([*lost, *orphans, *twice]), merged + whole.height
