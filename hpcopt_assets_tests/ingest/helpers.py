@@ -12,7 +12,6 @@ from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJE
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import Ingested, ingest
 
-
 LIMITS = IngestConfig(
     max_file_bytes=10**9,
     max_expanded_bytes=10**9,
