@@ -127,11 +127,12 @@ def lock(configs: Path, hashes: dict[str, str]) -> list[str]:
                 next_step="Add the entry, then lock it.",
             )
         end = next((i for i in range(start + 1, len(lines)) if re.match(r" {0,3}\S", lines[i])), len(lines))
-        wanted = f"    sha256: {sha256}\n"
+        wanted = f'    sha256: "{sha256}"\n'
+        # Quoted: a hash of digits alone would be read as a number.
         stated = next((i for i in range(start + 1, end) if lines[i].startswith("    sha256:")), None)
         if stated is None:
             lines.insert(start + 1, wanted)
-        elif lines[stated].split()[1] != sha256:
+        elif lines[stated].split()[1].strip("\"'") != sha256:
             lines[stated] = wanted
         else:
             continue
