@@ -294,6 +294,7 @@ def replay(
         about = {
             "trace": path.name,
             "policy": chosen.id,
+            "overrun": chosen.overrun,
             "capacity_procs": procs,
             "capacity_source": source,
             "tau_s": constants.tau_s,
