@@ -305,6 +305,10 @@ def replay(
         }
         say(json.dumps(whole | {"steady": steady} | about | accounts, indent=2))
     else:
+        say(
+            f"{path.name} under {chosen.id} (overrun {chosen.overrun}) on {procs:,} processors "
+            f"({source}), tau {constants.tau_s} s"
+        )
         print_table(
             ["measure", "whole trace", "steady window"],
             [[key, cell(whole[key]), cell(steady[key])] for key in whole],
