@@ -393,6 +393,7 @@ def replay(
         about = {
             "trace": path.name,
             "policy": chosen.id,
+            "overrun": chosen.overrun,
             "capacity_procs": procs,
             "capacity_source": source,
             "tau_s": constants.tau_s,
@@ -403,6 +404,10 @@ def replay(
         }
         say(json.dumps(whole | {"steady": steady} | about | accounts, indent=2))
     else:
+        say(
+            f"{path.name} under {chosen.id} (overrun {chosen.overrun}) on {procs:,} processors "
+            f"({source}), tau {constants.tau_s} s"
+        )
         print_table(
             ["measure", "whole trace", "steady window"],
             [[key, cell(whole[key]), cell(steady[key])] for key in whole],

@@ -82,7 +82,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             capacity_procs=capacity_of(ingest_report),
             config=configs.objective.measures,
         )
-        shown = measured.select("policy", "window", "p95_bsld", "mean_wait_s", "utilisation_ratio")
+        shown = measured.select("policy", "time_window", "p95_bsld", "mean_wait_s", "utilisation_ratio")
         context.add_output_metadata({"measures": dg.MetadataValue.md(markdown_table(shown))})
         return measured
 

@@ -28,7 +28,8 @@ class HpcoptError(Exception):
 
     def __init__(self, found: str, needed: str, where: str, next_step: str) -> None:
         self.found, self.needed, self.where, self.next_step = found, needed, where, next_step
-        super().__init__(f"{where}: {found}; {needed}. {next_step}")
+        wanted = needed.removesuffix(" is needed").removesuffix(" needed")
+        super().__init__(f"{where}: {found}; needed: {wanted}. {next_step}")
 
 
 class ConfigError(HpcoptError):

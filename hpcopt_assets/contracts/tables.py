@@ -355,7 +355,7 @@ REPLAY_MEASURES = Table(
     (
         TRACE_ID,
         POLICY,
-        _word("window", "the whole schedule, or its steady part", v.Window.words()),
+        _word("time_window", "the whole schedule, or its steady part", v.Window.words()),
         _instant("window_start_s", "start of the window", nullable=True),
         _instant("window_end_s", "end of the window (excluded)", nullable=True),
         _count("jobs_count", "jobs measured", unit="jobs"),
@@ -387,7 +387,7 @@ REPLAY_MEASURES = Table(
         ),
         _real("jain", "Jain's index over users' processor-seconds", "ratio", hi=1.0),
     ),
-    key=("trace_id", "policy", "window"),
+    key=("trace_id", "policy", "time_window"),
 )
 
 # --- verdicts ---------------------------------------------------------------------------------------
@@ -439,4 +439,4 @@ TABLES: dict[str, Table] = {
 }
 
 MEASURE_KEYS: tuple[str, ...] = REPLAY_MEASURES.names[5:]
-# The keys of DESIGN's measures, in the table's order: everything after trace, policy and window.
+# Every measure, in the table's order: everything after trace, policy and window.

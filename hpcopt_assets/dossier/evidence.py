@@ -71,7 +71,7 @@ class TraceEvidence:
 
     def measured(self, policy: str, window: Window) -> Row:
         """The measures of a policy (or `observed`) over a window."""
-        return self._one(self.measures, policy=policy, window=window)
+        return self._one(self.measures, policy=policy, time_window=window)
 
     def likeness(self, policy: str) -> Verdict:
         """Whether a policy's replay is like what was observed, all criteria together."""

@@ -33,5 +33,5 @@ def measure_all(
         schedule = Schedule.of(frame)
         for window in Window:
             values = measure(schedule, capacity_procs=capacity_procs, config=config, window=window)
-            rows.append({"trace_id": trace_id, "policy": policy, "window": window.value, **values})
+            rows.append({"trace_id": trace_id, "policy": policy, "time_window": window.value, **values})
     return REPLAY_MEASURES.shape(pl.DataFrame(rows, schema=REPLAY_MEASURES.polars_schema()))

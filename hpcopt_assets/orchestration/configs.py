@@ -6,13 +6,15 @@ Not here: what the values mean (contracts/config.py).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import difflib
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from hpcopt_assets.contracts.config import (
     CONFIG_MODELS,
@@ -90,16 +92,36 @@ def load_config(folder: Path, name: str) -> Frozen:
     try:
         return CONFIG_MODELS[name].model_validate(content)
     except ValidationError as error:
-        first, *rest = error.errors()
+        # A misspelt key is an unknown one and, mostly, a missing one: the unknown one is what to look at.
+        found = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+        first, *rest = found
         key = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        more = f" ({len(rest)} more problems)" if rest else ""
+        more = f" (and {len(rest)} more)" if rest else ""
         raise ConfigError(
             found=f"{key}: {_short(first['input'])}{more}",
-            needed=first["msg"].removeprefix("Value error, "),
+            needed=_needed(name, str(first["loc"][-1]) if first["loc"] else "", first),
             where=where,
             next_step=f"Allowed keys and values are in schemas/config.{name}.json"
             + ("; a key that looks like a number needs quotes." if "[key]" in key else "."),
         ) from error
+
+
+def _needed(name: str, key: str, problem: ErrorDetails) -> str:
+    if problem["type"] != "extra_forbidden":
+        return problem["msg"].removeprefix("Value error, ")
+    known = sorted({field for model in _models(CONFIG_MODELS[name]) for field in model.model_fields})
+    near = difflib.get_close_matches(key, known, n=1)
+    return "a key that is known here" + (f" (did you mean {near[0]}?)" if near else "")
+
+
+def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """A config model and those within it."""
+    yield model
+    for field in model.model_fields.values():
+        inner = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        for kind in inner:
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from _models(kind)
 
 
 def _short(value: object, limit: int = 80) -> str:

@@ -22,7 +22,7 @@ from hpcopt_assets.orchestration.sources import source_of
 from hpcopt_assets.orchestration.terminal import print_table, say
 
 PROSE_WIDTH = 100
-SAMPLE_QUERY = "SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE window = 'steady'"
+SAMPLE_QUERY = "SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE time_window = 'steady'"
 COLUMNS = ["policy", "p95 bounded slowdown", "mean wait", "utilisation", "like the record?", "verdict"]
 
 
@@ -55,7 +55,7 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
         return pl.read_parquet(part_path(project.store, (of.name,), trace_id), hive_partitioning=False)
 
     facts = table(INGEST_REPORT).row(0, named=True)
-    steady = table(REPLAY_MEASURES).filter(pl.col("window") == Window.STEADY)
+    steady = table(REPLAY_MEASURES).filter(pl.col("time_window") == Window.STEADY)
     fidelity = table(FIDELITY_VERDICTS).filter(pl.col("criterion") == FidelityCriterion.OVERALL)
     claims = table(CLAIM_VERDICTS).filter(pl.col("criterion") == ClaimCriterion.OVERALL)
     likeness = dict(fidelity.select("policy", "verdict").iter_rows())

@@ -161,7 +161,6 @@ def _header(demo: Demo, config: SyntheticConfig) -> list[tuple[str, str]]:
     return [
         ("Version", "2.2"),
         ("Computer", "synthetic (Lublin-Feitelson model)"),
-        ("Installation", "none"),
         ("MaxJobs", str(len(workload))),
         ("MaxRecords", str(len(workload))),
         ("UnixStartTime", str(wanted.unix_start_s)),

@@ -46,7 +46,7 @@ def query(catalog: Path, sql: str) -> pa.Table:
             found=" ".join(str(error).split()),
             needed="a query DuckDB can answer",
             where="the query",
-            next_step="`SHOW TABLES` and `DESCRIBE trace_jobs` list what there is.",
+            next_step="`SHOW TABLES` lists what there is; words of SQL (user, group) need double quotes.",
         ) from error
 
 

@@ -413,7 +413,7 @@ def test_an_unsafe_trace_id_is_refused(hpcopt: Hpcopt, log: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("out", "words"),
     [
-        ("small.swf/below", "a folder is needed"),
+        ("small.swf/below", "needed: a folder"),
         ("n" * 300, "file name too long"),
         ("/proc/nowhere/at/all", "/proc/nowhere"),
         ("/proc", "hpcopt: /proc: no such file"),
@@ -438,7 +438,7 @@ def test_a_folder_in_the_place_of_a_file_is_named_by_its_own_name(hpcopt: Hpcopt
     folder = tmp_path / "answer.csv"
     folder.mkdir()
     said = mistake(hpcopt("query", "SELECT 1", "--out", folder))
-    assert said.startswith(f"hpcopt: {folder}: is a directory; a file is needed.")
+    assert said.startswith(f"hpcopt: {folder}: is a directory; needed: a file.")
     assert not list(tmp_path.glob(".*"))
 
 

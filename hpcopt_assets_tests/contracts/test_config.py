@@ -115,7 +115,7 @@ def test_a_broken_file_is_a_config_error_naming_file_and_key(project: Project) -
     text = path.read_text(encoding="utf-8")
     for broken, words in (
         (text.replace("tau_s: 10", "tau_s: 0"), "measures.tau_s"),
-        (text.replace("tau_s: 10", "taus: 10"), "taus"),
+        (text.replace("tau_s: 10", "taus: 10"), r"measures\.taus: 10 \(and 1 more\).*did you mean tau_s"),
         (text.replace("baseline: easy_backfill", "baseline: no_such"), "no_such"),
         (text + "measures: {}\n", "more than once"),
         ("[unclosed", "objective.yaml"),

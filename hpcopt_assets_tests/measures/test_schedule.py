@@ -74,12 +74,12 @@ def test_replay_measures_has_a_row_per_policy_and_window():
         trace_id="made", trace_jobs=jobs, schedules=replays, capacity_procs=2, config=MEASURES
     )
     validate(REPLAY_MEASURES, found)
-    assert found.select("policy", "window").rows() == [
+    assert found.select("policy", "time_window").rows() == [
         (policy, window) for policy in ("observed", *replays) for window in ("whole", "steady")
     ]
     assert found["jobs_count"].to_list()[::2] == [3, 4, 4]
     assert found["left_out_count"].to_list()[::2] == [3, 2, 2]
-    assert found.filter(pl.col("window") == "whole")["mean_wait_s"].to_list() == pytest.approx(
+    assert found.filter(pl.col("time_window") == "whole")["mean_wait_s"].to_list() == pytest.approx(
         [5 / 3, 17.0, 17.0]
     )
 

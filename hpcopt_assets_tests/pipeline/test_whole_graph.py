@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 import dagster as dg
@@ -12,9 +13,10 @@ import pytest
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TABLES
+from hpcopt_assets.orchestration.findings import SAMPLE_QUERY
 from hpcopt_assets.orchestration.io import part_path
 from hpcopt_assets.orchestration.jobs import PUBLISH_JOB
-from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets.orchestration.project import CHECKOUT, Project
 from hpcopt_assets.orchestration.provenance import ancestry, latest
 from hpcopt_assets_tests.pipeline.conftest import RunTrace, swf
 
@@ -164,6 +166,11 @@ def test_the_catalog_spans_all_traces_and_says_what_is_missing(
     assert counted.to_pylist() == [{"trace_id": "a", "jobs": 60}, {"trace_id": "b", "jobs": 30}]
     replays = query(project.duckdb, "SELECT count(DISTINCT policy) AS n FROM replay_schedule").to_pylist()
     assert replays == [{"n": 3}]
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    shown = [SAMPLE_QUERY, *re.findall(r'hpcopt query "(.*?)"', readme)]
+    assert len(shown) >= 4
+    for sql in shown:
+        query(project.duckdb, sql)
     views = result.asset_materializations_for_node("duckdb_catalog")[0].metadata["views"].value
     assert "replay/fifo_strict/trace=never_run" in str(views)
     assert not list(project.duckdb.parent.glob("*.tmp"))

@@ -118,12 +118,15 @@ class TestFaults:
 
     def test_a_clock_that_runs_back(self, monkeypatch):
         text = self.fault(monkeypatch, trace([(1, 5, 2, 10)]), runtime_s=lambda runtime_s: runtime_s - 12)
-        assert "at instant 5 s: no single job: clock set to 3 s; the clock never runs back behind 5 s" in text
+        assert (
+            "at instant 5 s: no single job: clock set to 3 s; needed: the clock never runs back behind 5 s"
+            in text
+        )
 
     def test_more_processors_than_there_are(self, monkeypatch):
         text = self.fault(monkeypatch, trace([(1, 5, 2, 10)]), procs=lambda procs: -procs)
-        assert "no single job: -2 processors in use; 0 to 4 processors in use" in text
+        assert "no single job: -2 processors in use; needed: 0 to 4 processors in use" in text
 
     def test_a_job_that_never_starts(self, monkeypatch):
         text = self.fault(monkeypatch, trace([(1, 5, 2, 10)]), procs=lambda procs: procs + 3)
-        assert "job 1: 0 starts by the end of the replay; 1 start for each replayed job" in text
+        assert "job 1: 0 starts by the end of the replay; needed: 1 start for each replayed job" in text

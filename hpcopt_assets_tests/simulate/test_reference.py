@@ -53,7 +53,7 @@ def test_no_jobs_give_no_starts():
 
 
 def test_a_job_wider_than_the_machine_is_refused():
-    with pytest.raises(InputError, match="a job of 5 processors; at most 4"):
+    with pytest.raises(InputError, match="a job of 5 processors; needed: at most 4"):
         starts([(0, 5, 1, 1, 0)], 4)
 
 

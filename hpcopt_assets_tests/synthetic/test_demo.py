@@ -47,7 +47,6 @@ def test_header_says_what_was_done(small: SyntheticConfig, demo: Demo) -> None:
     told = "\n".join(header)
     assert header[0] == "; Version: 2.2"
     assert "; Computer: synthetic (Lublin-Feitelson model)" in header
-    assert "; Installation: none" in header
     assert f"; MaxJobs: {small.demo.jobs}" in header
     assert "; MaxProcs: 128" in header
     assert "; UnixStartTime: 1704067200" in header
