@@ -54,7 +54,7 @@ def ingest_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     )
     def ingest_trace(
         context: dg.AssetExecutionContext, raw_trace: pl.DataFrame, project: dg.ResourceParam[Project]
-    ) -> Iterator[dg.Output]:
+    ) -> Iterator[dg.Output[pl.DataFrame | Path]]:
         project.store.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=project.store, prefix=".ingest-") as staging:
             found = ingest(

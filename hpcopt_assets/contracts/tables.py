@@ -266,7 +266,9 @@ TRACE_PROFILE = Table(
         _word("measure", "what is stated", v.ProfileMeasure.words()),
         _text("item", "of what: `p50`, `hour 13`, `week 2024-01-01`, `flurry 1`, `all` ..."),
         _count("position", "place of the item among those of its measure, from 1", unit="ordinal", lo=1),
-        _real("value", "the number; null where it is not known, and `note` then says why", "see unit", lo=None),
+        _real(
+            "value", "the number; null where it is not known, and `note` then says why", "see unit", lo=None
+        ),
         _text("unit", "unit of value, lower and upper"),
         _real("lower", "lower end of the 95 % interval, where there is one", "see unit", lo=None),
         _real("upper", "upper end of the 95 % interval, where there is one", "see unit", lo=None),

@@ -66,7 +66,7 @@ def is_trace_jobs(path: Path) -> bool:
     if not is_parquet(path):
         return False
     try:
-        names = pl.read_parquet_schema(path).names()
+        names = list(pl.read_parquet_schema(path))
     except pl.exceptions.PolarsError:
         return True  # damaged: `read_jobs` says so
     return not names or names[0] == TRACE_JOBS.names[0] or not RAW_COLUMNS & set(names)

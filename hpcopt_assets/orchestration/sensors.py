@@ -39,7 +39,7 @@ def settled(project: Project, registry: TracesConfig, now_s: float) -> dict[str,
 
     A trace that is a part of another shares its files.
     """
-    found = {}
+    found: dict[str, Arrived] = {}
     owners = known_traces(project.raw, registry)
     for owner, sources in find_sources(project.raw).items():
         paths = [path for source in sources for path in (source, *files_of(source))]

@@ -174,7 +174,10 @@ def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     )
     queue = "partition" if ordered["queue"].null_count() == ordered.height else "queue"
     asked = ordered.select(
-        "release_s", "partition_limit_s", queue=pl.col(queue), request=pl.when(is_limit).then(pl.col("requested_runtime_s"))
+        "release_s",
+        "partition_limit_s",
+        queue=pl.col(queue),
+        request=pl.when(is_limit).then(pl.col("requested_runtime_s")),
     )
     is_fallback = asked["request"].is_null().alias("is_fallback")
     if not is_fallback.any():
@@ -187,6 +190,10 @@ def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
             pl.col("in_queue").first().over("queue", "release_s"),
             pl.col("in_trace").first().over("release_s"),
         )
-        .select(limit_s=pl.coalesce("request", "partition_limit_s", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)))
+        .select(
+            limit_s=pl.coalesce(
+                "request", "partition_limit_s", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)
+            )
+        )
     )
     return limit["limit_s"], is_fallback

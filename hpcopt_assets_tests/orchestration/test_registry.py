@@ -91,7 +91,7 @@ def test_a_whole_but_unrenamed_download_is_only_verified(url: str, tmp_path: Pat
 
 
 def test_a_wrong_hash_says_expected_found_and_size_and_leaves_nothing(url: str, tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match=f"SHA-256 {SHA256} .2,048,000 bytes.; SHA-256 {'0' * 64}"):
+    with pytest.raises(TraceError, match=f"SHA-256 {SHA256} .2,048,000 bytes.; needed: SHA-256 {'0' * 64}"):
         fetch(tmp_path, "mine", entry(url, "0" * 64), quiet)
     assert not list(tmp_path.iterdir())
 

@@ -21,7 +21,8 @@ from hpcopt_assets.orchestration.provenance import ancestry, latest
 from hpcopt_assets_tests.pipeline.conftest import RunTrace, swf
 
 STORED = [
-    "raw_trace", "trace_jobs", "trace_rejects", "ingest_report", "trace_profile", "replay/fifo_strict", "replay/easy_backfill",
+    "raw_trace", "trace_jobs", "trace_rejects", "ingest_report", "trace_profile", "replay/fifo_strict",
+    "replay/easy_backfill",
     "replay/easy_clairvoyant", "invariant_report", "replay_measures", "fidelity_verdicts", "claim_verdicts",
 ]  # fmt: skip
 
