@@ -103,5 +103,5 @@ def test_files_of_two_formats_are_no_trace(tmp_path: Path):
     swf.write_text(line())
     pbs.write_text("04/05/2024 10:00:00;Q;1.srv;queue=batch\n")
     files = tuple(SourceFile(path, path.name) for path in (swf, pbs))
-    with pytest.raises(TraceError, match="files of formats pbs, swf; one format for each trace"):
+    with pytest.raises(TraceError, match="files of formats pbs, swf; needed: one format for each trace"):
         raw_trace_rows(files, trace_id="a", entry=TraceEntry(), limits=LIMITS)
