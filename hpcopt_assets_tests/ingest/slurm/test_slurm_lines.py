@@ -221,12 +221,11 @@ def test_csv_with_quotes_commas_and_newlines(tmp_path: Path):
 
 def test_csv_that_is_broken(tmp_path: Path):
     times = TIMES.replace("|", ",")
-    text = (
-        ",".join(FIELDS)
-        + f'\n1,{times},COMPLETED,"open,4\n2,{times},COMPLETED,a,b,4\n3,{times}\n4,{times},COMPLETED,x,1\n'
-    )
+    ends = ('"open,4', "a,b,4", "", 'x,"1', "x,2")
+    lines = [f"{k},{times},COMPLETED,{end}" if end else f"{k},{times}" for k, end in enumerate(ends, start=1)]
+    text = "\n".join([",".join(FIELDS), *lines])
     found = read(text, tmp_path)
-    assert found.of("job_id", "procs") == [("2", 4), ("4", 1)]
+    assert found.of("job_id", "procs") == [("2", 4), ("4", 1), ("5", 2)]
     assert set(found.rejects) == {2, 4}
     assert found.flags["2"] == {QualityFlag.RECOVERED_FIELDS, QualityFlag.PROCS_FROM_ALLOCATION}
 

@@ -9,11 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.ingest.slurm_joins import Loss
+from hpcopt_assets.ingest.slurm_lines import LineReader
 from hpcopt_assets_tests.ingest.slurm.dumps import read, read_files
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -289,6 +293,30 @@ def test_any_bytes_give_tables_or_one_clear_error(
     text = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     lines = text.split(b"\n")
     assert found.parsed.counts.lines == len(lines) - (lines[-1] == b"")
+
+
+FIELDS = st.sampled_from(
+    ["1", "2.0", "", '""', '"a,b"', '"a""b"', '""""', 'a"b', '"a"b', '"', "x", " ", "4", "COMPLETED"]
+)
+LINES = st.lists(FIELDS, min_size=6, max_size=6) | st.lists(FIELDS, min_size=4, max_size=9)
+
+
+@settings(SAME_FOLDER, max_examples=300)
+@given(fields=LINES, separator=st.sampled_from("|,"), end=st.sampled_from(["", "|"]))
+def test_the_fast_path_reads_what_the_careful_one_reads(fields: list[str], separator: str, end: str):
+    names = ("JobID", "Submit", "Start", "End", "State", "NCPUS", "User")
+    header = separator.join(names) + (end if separator == "|" else "")
+    block = f"{header}\n{separator.join(['1', *fields])}\n".encode()
+
+    def rows(reader: LineReader) -> tuple[list[tuple[object, ...]], list[Loss]]:
+        frames = [*reader.feed(block), *reader.finish()]
+        return [row for frame in frames for row in frame.rows()], reader.lost
+
+    fast, careful = LineReader("here", None), LineReader("here", None)
+    with pytest.MonkeyPatch.context() as patch:
+        found = rows(fast)
+        patch.setattr(LineReader, "_plain", lambda _, __, starts, ___: np.zeros(starts.size, dtype=np.bool_))
+        assert found == rows(careful)
 
 
 TEXTS = st.text(alphabet="0123456789-:.KMGTPEnc,[]=/gpu%TZ+ \ufffd", max_size=16)
