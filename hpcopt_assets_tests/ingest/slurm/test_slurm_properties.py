@@ -238,7 +238,7 @@ def without_places(jobs: pl.DataFrame) -> pl.DataFrame:
     return jobs.drop("source_file", "source_line")
 
 
-@settings(SAME_FOLDER, max_examples=60)
+@settings(SAME_FOLDER, max_examples=30)
 @given(rows=ATTEMPTS, data=st.data())
 def test_order_repetition_and_files_do_not_matter(
     rows: list[dict[str, str]], data: st.DataObject, tmp_path: Path
