@@ -19,6 +19,8 @@ from hpcopt_assets.ingest.parsed import SourceFile
 
 PIECE_ROWS = 20_000
 # Row groups of published files have up to a million rows; a piece of them takes a few MB.
+UNREADABLE = (pa.ArrowException, OSError, ValueError)
+# What pyarrow raises on damaged files; ValueError where a column's name is no text.
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,14 @@ class Columns:
         try:
             with pq.ParquetFile(self.file.path) as parquet:
                 for batch in parquet.iter_batches(PIECE_ROWS, columns=names):
-                    lines = pl.int_range(before + 1, before + 1 + batch.num_rows, dtype=pl.Int64, eager=True)
-                    yield pl.DataFrame(
-                        {
-                            "source_line": lines,
-                            **{RAW + name: pl.Series(_readable(batch.column(name))) for name in names},
-                        }
-                    )
-                    before += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
+                    after = before + batch.num_rows
+                    _check_rows(after, self.rows, is_end=False)
+                    lines = pl.int_range(before + 1, after + 1, dtype=pl.Int64, eager=True)
+                    values = {RAW + name: pl.Series(_readable(batch.column(name))) for name in names}
+                    yield pl.DataFrame({"source_line": lines, **values})
+                    before = after
+                _check_rows(before, self.rows, is_end=True)
+        except UNREADABLE as error:
             raise _damaged(self.file, error) from error
 
 
@@ -61,7 +62,8 @@ def find_columns(file: SourceFile, fields: tuple[Field, ...]) -> Columns:
     try:
         with pq.ParquetFile(file.path) as parquet:
             schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
+            _check_rows(0, rows, is_end=False)
+    except UNREADABLE as error:
         raise _damaged(file, error) from error
     spelled = {
         field.name: found
@@ -88,6 +90,11 @@ def find_columns(file: SourceFile, fields: tuple[Field, ...]) -> Columns:
                 next_step="Write the column as published, then ingest again.",
             )
     return Columns(file, spelled, dtypes, rows)
+
+
+def _check_rows(found: int, stated: int, *, is_end: bool) -> None:
+    if found > stated or (is_end and found < stated):
+        raise ValueError(f"{found} rows found, {stated} stated")
 
 
 def _readable(column: pa.Array) -> pa.Array:

@@ -18,7 +18,6 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from hpcopt_assets.contracts.columns import TIME_MAX_S
-from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.unique import Tally
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import UNFINISHED, flag_list
@@ -35,7 +34,7 @@ from hpcopt_assets.ingest.parsed import (
     SourceFile,
 )
 from hpcopt_assets.ingest.slurm_durations import LIMIT_WORDS
-from hpcopt_assets.ingest.source import LIMITS_FILE, TEXT_CHARS, check_size
+from hpcopt_assets.ingest.source import TEXT_CHARS, check_size, over_limit
 
 FAILED = "failed_check"
 REPEATED_HOUR = "is_hour_repeated"
@@ -69,8 +68,11 @@ def read_parquet_log(files: tuple[SourceFile, ...], options: Options, log: Parqu
     for file in files:
         check_size(file.path, options.limits)
     sources = [find_columns(file, log.fields) for file in sorted(files, key=lambda file: file.name)]
-    _check_rows(sources, options)
     counts = LineCounts(lines=sum(source.rows for source in sources))
+    if counts.lines > options.limits.max_rows:
+        raise over_limit(
+            files[0].path, "the number of rows", counts.lines, options.limits.max_rows, "max_rows"
+        )
     refused: list[Refused] = []
     tally = Tally(counts.lines)
     for source in sources:
@@ -91,17 +93,6 @@ def read_parquet_log(files: tuple[SourceFile, ...], options: Options, log: Parqu
         machine=log.machine,
         facts={"superseded_rows": superseded} if superseded else {},
     )
-
-
-def _check_rows(sources: list[Columns], options: Options) -> None:
-    rows = sum(source.rows for source in sources)
-    if rows > options.limits.max_rows:
-        raise TraceError(
-            found=f"{rows:,} rows",
-            needed=f"at most {options.limits.max_rows:,}",
-            where=", ".join(str(source.file.path) for source in sources[:3]),
-            next_step=f"Split the trace, or raise max_rows in {LIMITS_FILE}.",
-        )
 
 
 class _Judge:

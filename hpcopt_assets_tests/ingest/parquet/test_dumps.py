@@ -191,7 +191,7 @@ plain_job = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=8)
 @given(
     jobs=st.lists(plain_job, max_size=12), cut=st.integers(0, 12), random=st.randoms(use_true_random=False)
 )

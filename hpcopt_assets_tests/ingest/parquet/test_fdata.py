@@ -233,6 +233,8 @@ def test_memory_limits_count_for_each_node_and_the_largest_number_is_none(tmp_pa
         ({"adt": "1970-01-01 09:00:00"}, RejectCode.NO_SUBMIT_TIME),
         ({"adt": "yesterday"}, RejectCode.NOT_A_TIME),
         ({"adt": "2020-13-41 00:00:00"}, RejectCode.NOT_A_TIME),
+        ({"adt": "2020-09-13 21:26:40 soon"}, RejectCode.NOT_A_TIME),
+        ({"adt": "2020-09-13 21:26:40+9"}, RejectCode.NOT_A_TIME),
         ({"sdt": "2020-09-13"}, RejectCode.NOT_A_TIME),
         ({"jid": None}, RejectCode.NO_JOB_ID),
         ({"jid": "  "}, RejectCode.NO_JOB_ID),

@@ -140,8 +140,10 @@ def test_expected_times_of_unfinished_jobs_are_no_facts(tmp_path: Path) -> None:
         assert row["quality_flags"] == [QualityFlag.UNFINISHED]
 
 
-def test_a_wait_before_an_expected_start_is_not_judged(tmp_path: Path) -> None:
+def test_expected_times_are_not_judged(tmp_path: Path) -> None:
     assert job(tmp_path, job_state="PENDING", wait=-50)["start_s"] is None
+    assert job(tmp_path, job_state="RUNNING", end_time=utc(T0))["runtime_s"] == 100
+    assert job(tmp_path, job_state="RUNNING", run_time=None)["runtime_s"] is None
 
 
 def test_the_runtime_is_checked_against_start_and_end(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,14 @@ def test_a_damaged_needed_column_is_told(tmp_path: Path) -> None:
         parse(read_fdata, path)
 
 
+@pytest.mark.parametrize("stated", [2, 4])
+def test_a_file_with_other_rows_than_it_states_is_damaged(tmp_path: Path, stated: int) -> None:
+    path = write(tmp_path / "a.parquet", [fdata(k) for k in range(3)], FDATA_SCHEMA)
+    found = find_columns(SourceFile(path, "a.parquet"), FIELDS)
+    with pytest.raises(TraceError, match=f"3 rows found, {stated} stated"):
+        list(replace(found, rows=stated).pieces())
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1junkPAR1", b"1 2 3\n", bytes(5000)])
 def test_what_is_no_parquet_is_told(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.parquet"
@@ -149,7 +158,7 @@ def test_records_are_lazy_and_may_be_asked_for_in_parts(tmp_path: Path) -> None:
 def test_too_many_rows_are_refused_before_they_are_read(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{k}.parquet", [fdata(k)] * 6, FDATA_SCHEMA) for k in range(2)]
     files = tuple(SourceFile(path, path.name) for path in paths)
-    with pytest.raises(TraceError, match=r"12 rows; at most 11\. .* max_rows in configs/ingest\.yaml"):
+    with pytest.raises(TraceError, match=r"rows is 12; .*at most 11\. .* max_rows in configs/ingest\.yaml"):
         read_fdata(files, Options(LIMITS.model_copy(update={"max_rows": 11})))
 
 
@@ -201,7 +210,7 @@ def test_a_column_that_cannot_hold_its_field_is_named(
     path = write(tmp_path / "a.parquet", [fdata()], FDATA_SCHEMA)
     table = pq.read_table(path)
     pq.write_table(table.set_column(table.schema.get_field_index(column), column, values), path)
-    with pytest.raises(TraceError, match=f"column {column} has values of type .*; {needed} in each row"):
+    with pytest.raises(TraceError, match=f"column {column} has values of type .*{needed} in each row"):
         parse(read_fdata, path)
 
 
