@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +18,9 @@ import typer
 from typer.exceptions import TyperException
 
 from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
+from hpcopt_assets.contracts.config import SAFE_ID, TraceEntry
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
-from hpcopt_assets.contracts.vocabulary import CapacitySource, Overrun
+from hpcopt_assets.contracts.vocabulary import CapacitySource, Overrun, TraceFormat
 from hpcopt_assets.orchestration.project import Project, find_project
 from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
 from hpcopt_assets.warehouse.forms import Form, form_of
@@ -98,13 +101,19 @@ def run(
     from hpcopt_assets.orchestration.findings import say_findings
     from hpcopt_assets.orchestration.instance import open_instance
     from hpcopt_assets.orchestration.runner import publish, resolve, run_trace, take_in
-    from hpcopt_assets.orchestration.sources import find_sources
+    from hpcopt_assets.orchestration.sources import known_traces
 
     project, configs = _configs()
-    wanted = [resolve(project, item) for item in trace or []]
+    wanted = [resolve(project, configs.traces, item) for item in trace or []]
+
+    def probe(path: Path, trace_id: str) -> None:
+        with _read_trace(path, configs, trace_id, TraceEntry()):
+            pass
+
     # Each file is read once before anything is copied: a bad one must not take a good one's place.
-    take_in(project, wanted, lambda path, trace_id: _read_trace(path, configs, trace_id))
-    trace_ids = list(dict.fromkeys(item.trace_id for item in wanted)) or list(find_sources(project.raw))
+    take_in(project, wanted, probe)
+    named = [name for item in wanted for name in (item.trace_id, *configs.traces.parts_of(item.trace_id))]
+    trace_ids = list(dict.fromkeys(named)) or list(known_traces(project.raw, configs.traces))
     if not trace_ids:
         raise InputError(
             "no traces",
@@ -143,11 +152,13 @@ def traces() -> None:
     import polars as pl
 
     from hpcopt_assets.orchestration.io import part_path
-    from hpcopt_assets.orchestration.sources import find_sources
+    from hpcopt_assets.orchestration.sources import find_sources, known_traces
 
     project, configs = _configs()
     rows = []
-    for trace_id, paths in sorted(find_sources(project.raw).items()):
+    sources = find_sources(project.raw)
+    for trace_id, owner in known_traces(project.raw, configs.traces).items():
+        paths = sources[owner]
         report = part_path(project.store, ("ingest_report",), trace_id)
         facts = pl.read_parquet(report).row(0, named=True) if report.is_file() else {}
         page = project.dossier_of(trace_id)
@@ -168,6 +179,53 @@ def traces() -> None:
 
 
 @app.command()
+def fetch(trace: Annotated[str, typer.Argument(help="A trace of configs/traces.yaml with a url.")]) -> None:
+    """Download a trace of the registry into data/raw and verify its hash; an interrupted download resumes."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from hpcopt_assets.orchestration.registry import fetch as download
+
+    project, configs = _configs()
+    if trace not in configs.traces.traces:
+        raise InputError(
+            f"no trace {trace!r}",
+            f"one of {', '.join(configs.traces.traces)}",
+            "configs/traces.yaml",
+            "Add an entry with a url, or name one that is there.",
+        )
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(trace, total=None)
+        target = download(
+            project.raw,
+            trace,
+            configs.traces.entry(trace),
+            lambda have, total: bar.update(task, completed=have, total=total),
+        )
+    say(f"Fetched and verified: {target}" if configs.traces.entry(trace).sha256 else f"Fetched: {target}")
+
+
+@app.command()
+def lock() -> None:
+    """Write the hashes of the files in data/raw into the registry, for the traces that have an entry."""
+    from hpcopt_assets.ingest.reader import combined_sha256
+    from hpcopt_assets.ingest.source import sha256_of
+    from hpcopt_assets.orchestration.registry import lock as lock_hashes
+    from hpcopt_assets.orchestration.sources import find_sources, source_files
+
+    project, configs = _configs()
+    hashes = {}
+    for trace_id in find_sources(project.raw):
+        entry = configs.traces.traces.get(trace_id)
+        if entry is not None and entry.part_of is None:
+            files = source_files(project.raw, trace_id, configs.traces)
+            named = [(file.relative_to(project.raw).as_posix(), sha256_of(file)) for file in files]
+            hashes[trace_id] = combined_sha256(named)
+    changed = lock_hashes(project.configs, hashes)
+    say(f"Locked in configs/traces.yaml: {', '.join(changed)}." if changed else "Nothing to lock.")
+
+
+@app.command()
 def policies() -> None:
     """List the scheduling policies and their parameters."""
     _, configs = _configs()
@@ -183,59 +241,102 @@ def policies() -> None:
 # --- one file ----------------------------------------------------------------------------------------
 
 
-def _read_trace(path: Path, configs: Configs, trace_id: str | None = None) -> Ingested:
-    from hpcopt_assets.ingest.reader import ingest as read
-    from hpcopt_assets.orchestration.sources import trace_id_of
+@contextmanager
+def _read_trace(path: Path, configs: Configs, trace_id: str | None, stated: TraceEntry) -> Iterator[Ingested]:
+    """A raw trace read into a temporary folder; `stated` on the command line beats the registry."""
+    import tempfile
 
-    name = trace_id or trace_id_of(path.name)
+    from hpcopt_assets.ingest.parsed import SourceFile
+    from hpcopt_assets.ingest.reader import ingest as read
+    from hpcopt_assets.orchestration.sources import files_of, trace_id_of
+
+    name = trace_id or trace_id_of(path.resolve().name)
+    if not SAFE_ID.fullmatch(name):
+        raise InputError(
+            f"trace id {name!r}", f"letters, digits and _ . - ({SAFE_ID.pattern})", "--trace-id", "Rename it."
+        )
+    if path.is_dir() and not files_of(path):
+        raise InputError("an empty folder", "a log, or a folder of logs", str(path), "Name another.")
     entry = configs.traces.entry(name)
-    return read(
-        path,
-        trace_id=name,
-        source_file=path.name,
-        capacity_procs=entry.capacity_procs,
-        timezone=entry.timezone,
-        is_synthetic=entry.is_synthetic,
+    entry = entry.model_copy(update=stated.model_dump(exclude_unset=True))
+    files = tuple(
+        SourceFile(file, file.relative_to(path.parent).as_posix() if path.is_dir() else file.name)
+        for file in files_of(path)
     )
+    with tempfile.TemporaryDirectory(prefix="hpcopt-") as staging:
+        yield read(files, trace_id=name, entry=entry, limits=configs.ingest, staging=Path(staging))
+
+
+def _stated(**options: object) -> TraceEntry:
+    """What the command line says of a trace; options that were not given say nothing."""
+    from pydantic import ValidationError
+
+    try:
+        return TraceEntry.model_validate({key: value for key, value in options.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"{first['input']!r}",
+            first["msg"].removeprefix("Value error, "),
+            "the options",
+            "Correct the option.",
+        ) from error
+
+
+FormatOption = Annotated[
+    TraceFormat | None, typer.Option("--format", help="Found from the content if absent.")
+]
+TimezoneOption = Annotated[str | None, typer.Option(help="IANA name of the log's local times.")]
+FieldsOption = Annotated[
+    str | None, typer.Option(help="Field names of a headerless sacct dump, separated by commas.")
+]
+DialectOption = Annotated[str | None, typer.Option(help="Variety of the format, where it has several.")]
+CapacityOption = Annotated[
+    int | None, typer.Option(min=1, max=PROCS_MAX, help="Processors; what the trace states if absent.")
+]
 
 
 @app.command()
 def ingest(
-    path: Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz).")],
+    path: Annotated[Path, typer.Argument(help="A raw trace: a file, or a folder of files.")],
     out: Annotated[Path, typer.Option(callback=_utf8, help="Folder to write to.")],
     trace_id: Annotated[
         str | None, typer.Option(help="Name of the trace; the file's name if absent.")
     ] = None,
+    format_: FormatOption = None,
+    timezone: TimezoneOption = None,
+    fields: FieldsOption = None,
+    capacity: CapacityOption = None,
+    dialect: DialectOption = None,
 ) -> None:
     """Read one trace: trace_jobs.parquet, trace_rejects.parquet and ingest_report.json."""
-    from hpcopt_assets.contracts.config import SAFE_ID
-    from hpcopt_assets.contracts.schemas import validate
+    from hpcopt_assets.contracts.schemas import validate, validate_file
     from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
     from hpcopt_assets.orchestration.files import beside, write_beside
-    from hpcopt_assets.orchestration.jobs_file import REPORT_NAME, Machine, write_jobs
+    from hpcopt_assets.orchestration.jobs_file import REPORT_NAME, Machine, with_machine
 
     _, configs = _configs()
-    if trace_id is not None and not SAFE_ID.fullmatch(trace_id):
-        raise InputError(
-            ascii(trace_id),
-            "up to 200 letters, digits, dots, dashes and underscores, a letter or digit first",
-            "--trace-id",
-            "Choose another, or leave it out to use the file's name.",
-        )
     if out.exists() and not out.is_dir():
         raise InputError("a file", "a folder", str(out), "Name another --out.")
-    found = _read_trace(path, configs, trace_id)
-    frames = ((TRACE_JOBS, found.jobs), (TRACE_REJECTS, found.rejects), (INGEST_REPORT, found.report))
-    for table, frame in frames:
-        validate(table, frame)
-    report = found.report.row(0, named=True)
-    with beside(out / f"{TRACE_JOBS.name}.parquet") as target:
-        write_jobs(found.jobs, Machine.stated(report), target)
+    stated = _stated(
+        format=format_,
+        timezone=timezone,
+        fields=fields.split(",") if fields else None,
+        capacity_procs=capacity,
+        dialect=dialect,
+    )
+    with _read_trace(path, configs, trace_id, stated) as found:
+        validate_file(TRACE_JOBS, found.jobs_path)
+        validate(TRACE_REJECTS, found.rejects)
+        validate(INGEST_REPORT, found.report)
+        report = found.report.row(0, named=True)
+        with beside(out / f"{TRACE_JOBS.name}.parquet") as target:
+            with_machine(found.jobs_path, Machine.stated(report), target)
     with beside(out / f"{TRACE_REJECTS.name}.parquet") as target:
         found.rejects.write_parquet(target, compression="zstd")
     content = json.dumps(report | {"breakdown": found.breakdown}, indent=2) + "\n"
     write_beside(out / REPORT_NAME, content.encode())
-    jobs, rejects = plural(found.jobs.height, "job"), plural(found.rejects.height, "rejected line")
+    jobs, rejects = plural(report["jobs_count"], "job"), plural(report["rejects_count"], "rejected line")
     say(f"Wrote {jobs} and {rejects} of {path.name} to {out}.")
 
 
@@ -243,9 +344,7 @@ def ingest(
 def replay(
     path: TracePath,
     policy: Annotated[str, typer.Option(help="A policy of `hpcopt policies`.")],
-    capacity: Annotated[
-        int | None, typer.Option(min=1, max=PROCS_MAX, help="Processors; what the trace states if absent.")
-    ] = None,
+    capacity: CapacityOption = None,
     tau: Annotated[
         int | None, typer.Option(min=1, max=TIME_MAX_S, help="Seconds; configs/objective.yaml's if absent.")
     ] = None,
@@ -317,13 +416,18 @@ def replay(
 
 def _jobs_and_machine(path: Path, configs: Configs) -> tuple[pl.DataFrame, Machine | None]:
     """Jobs of a raw trace or a trace_jobs.parquet, and the machine's processors where they are known."""
-    from hpcopt_assets.orchestration.jobs_file import Machine, is_parquet, machine_of, read_jobs
+    from hpcopt_assets.contracts.vocabulary import Unit
+    from hpcopt_assets.measures.units import in_unit
+    from hpcopt_assets.orchestration.jobs_file import Machine, is_trace_jobs, machine_of, read_jobs
 
-    if is_parquet(path):
+    if is_trace_jobs(path):
         jobs = read_jobs(path)
-        return jobs, machine_of(path, jobs, configs.traces.entry(jobs["trace_id"][0]).capacity_procs)
-    found = _read_trace(path, configs)
-    return found.jobs, Machine.stated(found.report.row(0, named=True))
+        entry = configs.traces.entry(jobs["trace_id"][0])
+        sized = in_unit(jobs, entry.unit)
+        return sized, machine_of(path, sized, entry.capacity_procs)
+    with _read_trace(path, configs, None, TraceEntry()) as found:
+        facts = found.report.row(0, named=True)
+        return in_unit(found.jobs, Unit(facts["capacity_unit"])), Machine.stated(facts)
 
 
 def _capacity(path: Path, given: int | None, machine: Machine | None) -> tuple[int, str]:

@@ -12,11 +12,12 @@ from typing import Any
 
 import dagster as dg
 
-from hpcopt_assets.assets.checks import contract_checks, invariant_check
+from hpcopt_assets.assets.checks import contract_checks, invariant_check, reject_check
 from hpcopt_assets.assets.claims import claims_assets
 from hpcopt_assets.assets.dossier import dossier_assets
 from hpcopt_assets.assets.fidelity import fidelity_assets
 from hpcopt_assets.assets.ingest import ingest_assets
+from hpcopt_assets.assets.profile import profile_assets
 from hpcopt_assets.assets.simulate import simulate_assets
 from hpcopt_assets.assets.warehouse import warehouse_assets
 from hpcopt_assets.contracts.errors import ConfigError
@@ -52,6 +53,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
     configs = load_configs(project.configs)
     per_trace = [
         *ingest_assets(configs),
+        *profile_assets(configs),
         *simulate_assets(configs),
         *fidelity_assets(configs),
         *claims_assets(configs),
@@ -59,7 +61,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
     ]
     return dg.Definitions(
         assets=[*per_trace, *warehouse_assets(per_trace)],
-        asset_checks=[*contract_checks(per_trace), invariant_check()],
+        asset_checks=[*contract_checks(per_trace), invariant_check(), reject_check(configs.ingest)],
         jobs=[trace_job, publish_job],
         sensors=[arrivals, publish_when_settled],
         schedules=[nightly_repair],

@@ -17,6 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hpcopt_assets.ingest.reader import Ingested
 
 RUNS = 7
 SIZES = (20_000, 200_000)
@@ -43,32 +47,33 @@ def median_s(work: Work, *, runs: int = RUNS) -> float:
     return statistics.median(times)
 
 
+def read(path: Path) -> Ingested:
+    """A log as the tables of a trace."""
+    from hpcopt_assets.contracts.config import TraceEntry
+    from hpcopt_assets.ingest.parsed import SourceFile
+    from hpcopt_assets.ingest.reader import ingest
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.project import find_project
+
+    return ingest(
+        (SourceFile(path, path.name),),
+        trace_id="bench",
+        entry=TraceEntry(),
+        limits=load_configs(find_project().configs).ingest,
+        staging=Path(tempfile.mkdtemp()),
+    )
+
+
 def ingest_work(path: Path) -> Work:
     """SWF.gz to validated parquet."""
     from hpcopt_assets.contracts.schemas import validate
     from hpcopt_assets.contracts.tables import TRACE_JOBS
-    from hpcopt_assets.ingest.reader import ingest
 
-    target = Path(tempfile.mkdtemp()) / "trace_jobs.parquet"
-
-    def work() -> None:
-        found = ingest(
-            path,
-            trace_id="bench",
-            source_file=path.name,
-            capacity_procs=None,
-            timezone=None,
-            is_synthetic=False,
-        )
-        validate(TRACE_JOBS, found.jobs)
-        found.jobs.write_parquet(target)
-
-    return work
+    return lambda: validate(TRACE_JOBS, read(path).jobs)
 
 
 def replay_work(source: str, policy_id: str) -> Work:
     """One replay, from a frame of jobs to a frame of starts; `source` is a log or `lublin:N`."""
-    from hpcopt_assets.ingest.reader import ingest
     from hpcopt_assets.orchestration.configs import load_configs
     from hpcopt_assets.orchestration.project import find_project
     from hpcopt_assets.simulate.engine import replay
@@ -89,14 +94,7 @@ def replay_work(source: str, policy_id: str) -> Work:
         )
         jobs = trace_jobs_of(workload, "bench")
     else:
-        found = ingest(
-            Path(source),
-            trace_id="bench",
-            source_file=source,
-            capacity_procs=None,
-            timezone=None,
-            is_synthetic=False,
-        )
+        found = read(Path(source))
         jobs, capacity = found.jobs, found.report["capacity_procs"].item()
     return lambda: replay(jobs, policy, capacity)
 

@@ -54,7 +54,8 @@ def replay_of(
     for job, start_s in zip(trace_jobs.iter_rows(named=True), starts, strict=True):
         known = start_s is not None
         rows.append(
-            {name: job[name] for name in ("trace_id", "job_id", "submit_s", "release_s", "procs", "user")}
+            {name: job[name] for name in ("trace_id", "job_id", "attempt", "submit_s", "release_s")}
+            | {name: job[name] for name in ("procs", "user")}
             | {
                 "policy": policy,
                 "start_s": start_s,

@@ -9,6 +9,8 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.vocabulary import Unit
+from hpcopt_assets.measures.units import in_unit
 from hpcopt_assets.orchestration.configs import Configs
 
 REPLAY = "replay"
@@ -45,6 +47,11 @@ def capacity_of(ingest_report: pl.DataFrame) -> int:
             next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml (reload a running UI).",
         )
     return int(capacity)
+
+
+def sized_jobs(trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame) -> pl.DataFrame:
+    """The jobs with their sizes in the unit of the machine's capacity."""
+    return in_unit(trace_jobs, Unit(ingest_report["capacity_unit"].item()))
 
 
 def is_synthetic(ingest_report: pl.DataFrame) -> bool:

@@ -10,9 +10,10 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
+from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.tables import INVARIANT_REPORT, TABLES
+from hpcopt_assets.contracts.tables import INGEST_REPORT, INVARIANT_REPORT, TABLES
 from hpcopt_assets.contracts.vocabulary import Verdict
 from hpcopt_assets.orchestration.io import TABLE_METADATA, markdown_table
 from hpcopt_assets.orchestration.partitions import traces
@@ -63,6 +64,38 @@ def contract_checks(definitions: Iterable[dg.AssetsDefinition]) -> list[dg.Asset
         for key, metadata in definition.metadata_by_key.items()
         if TABLE_METADATA in metadata
     ]
+
+
+def reject_check(limits: IngestConfig) -> dg.AssetChecksDefinition:
+    """Warn where more lines than usual became no job; stop the trace where that is most of the story."""
+
+    def few_lines_are_rejected(stored: pl.DataFrame) -> dg.AssetCheckResult:
+        row = stored.row(0, named=True)
+        read = (
+            row["lines_count"]
+            - row["header_lines_count"]
+            - row["comment_lines_count"]
+            - row["blank_lines_count"]
+        )
+        ratio = row["rejects_count"] / max(read, 1)
+        is_error = ratio > limits.max_reject_ratio
+        return dg.AssetCheckResult(
+            passed=ratio <= limits.warn_reject_ratio,
+            severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+            metadata={
+                "rejects_ratio": ratio,
+                "rejects_count": row["rejects_count"],
+                "warn_above_ratio": limits.warn_reject_ratio,
+                "error_above_ratio": limits.max_reject_ratio,
+            },
+        )
+
+    return blocking_check(
+        few_lines_are_rejected,
+        name="few_lines_are_rejected",
+        asset=dg.AssetKey(INGEST_REPORT.name),
+        description="Share of the data lines that became no job.",
+    )
 
 
 def invariant_check() -> dg.AssetChecksDefinition:

@@ -4,7 +4,7 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._inputs import by_policy, capacity_of, is_synthetic, replay_inputs
+from hpcopt_assets.assets._inputs import by_policy, capacity_of, is_synthetic, replay_inputs, sized_jobs
 from hpcopt_assets.contracts.tables import FIDELITY_VERDICTS
 from hpcopt_assets.contracts.vocabulary import CapacitySource
 from hpcopt_assets.fidelity.judge import judge_fidelity
@@ -34,7 +34,7 @@ def fidelity_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     ) -> pl.DataFrame:
         verdicts = judge_fidelity(
             trace_id=context.partition_key,
-            trace_jobs=trace_jobs,
+            trace_jobs=sized_jobs(trace_jobs, ingest_report),
             schedules=by_policy(configs, schedules),
             capacity_procs=capacity_of(ingest_report),
             capacity_source=CapacitySource(ingest_report["capacity_source"].item()),

@@ -6,7 +6,7 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._inputs import by_policy, capacity_of, replay_inputs, replay_key
+from hpcopt_assets.assets._inputs import by_policy, capacity_of, replay_inputs, replay_key, sized_jobs
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT, REPLAY_MEASURES, REPLAY_SCHEDULE
 from hpcopt_assets.measures.schedule import Schedule
@@ -29,7 +29,7 @@ def _replay_asset(policy: Policy) -> dg.AssetsDefinition:
     def replayed(
         context: dg.AssetExecutionContext, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame
     ) -> pl.DataFrame:
-        result = replay(trace_jobs, policy, capacity_of(ingest_report))
+        result = replay(sized_jobs(trace_jobs, ingest_report), policy, capacity_of(ingest_report))
         series = queued_jobs(Schedule.of(result.schedule)).evenly(SPARK_POINTS).tolist()
         context.add_output_metadata(
             {
@@ -57,9 +57,10 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame, **schedules: pl.DataFrame
     ) -> pl.DataFrame:
         capacity = capacity_of(ingest_report)
+        sized = sized_jobs(trace_jobs, ingest_report)
         replayed = by_policy(configs, schedules)
         return pl.concat(
-            check_schedule(trace_jobs, replayed[policy.id], policy, capacity)
+            check_schedule(sized, replayed[policy.id], policy, capacity)
             for policy in configs.policies.policies
         )
 
@@ -76,7 +77,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     ) -> pl.DataFrame:
         measured = measure_all(
             trace_id=context.partition_key,
-            trace_jobs=trace_jobs,
+            trace_jobs=sized_jobs(trace_jobs, ingest_report),
             schedules=by_policy(configs, schedules),
             capacity_procs=capacity_of(ingest_report),
             config=configs.objective.measures,

@@ -9,8 +9,18 @@ from __future__ import annotations
 import math
 import re
 from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
 from hpcopt_assets.contracts.vocabulary import (
@@ -21,6 +31,8 @@ from hpcopt_assets.contracts.vocabulary import (
     FidelityCriterion,
     Order,
     Overrun,
+    TraceFormat,
+    Unit,
 )
 
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
@@ -196,24 +208,141 @@ class FidelityConfig(Frozen):
 
 # --- configs/traces.yaml -----------------------------------------------------------------------------
 
+TraceId = Annotated[str, Field(pattern=f"^{SAFE_ID.pattern}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Select(Frozen):
+    """Which jobs of a log belong to a trace: of these partitions, of these queues; None keeps all."""
+
+    partitions: Annotated[tuple[Words, ...], Field(min_length=1)] | None = None
+    queues: Annotated[tuple[Words, ...], Field(min_length=1)] | None = None
+
+
+class Split(Frozen):
+    """A log of several machines: a trace `<id>.<name>` a partition or queue, with its capacity."""
+
+    by: Literal["partition", "queue"]
+    capacity: Annotated[dict[TraceId, Procs], Field(min_length=1)]
+
+
+class CapacityStep(Frozen):
+    """From this instant on the machine has this capacity (a drain, an extension)."""
+
+    since: AwareDatetime
+    capacity: Annotated[int, Field(ge=0, le=PROCS_MAX)]
+
 
 class TraceEntry(Frozen):
-    """What is known of a trace beside its file."""
+    """What is known of a trace beside its file. Every key may be absent: the file then speaks alone."""
 
-    capacity_procs: Procs | None = None
+    url: HttpUrl | None = None
+    sha256: Sha256 | None = None
+    format: TraceFormat | None = None
+    dialect: Words | None = None
+    fields: tuple[Words, ...] | None = None
     timezone: Words | None = None
+    capacity_procs: Procs | None = None
+    capacity_steps: tuple[CapacityStep, ...] = ()
+    unit: Unit = Unit.PROCS
+    max_runtime_s: dict[Words, Seconds] = {}
+    # Partition (queue, where the log has no partitions) -> its limit: the request of a job that stated none.
+    part_of: TraceId | None = None
+    select: Select | None = None
+    split: Split | None = None
     is_synthetic: bool = False
+    licence: Words | None = None
     note: Words | None = None
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.part_of is not None and (self.url or self.sha256 or self.split):
+            raise ValueError(f"a part of {self.part_of}: url, sha256 and split belong to that trace")
+        if self.timezone is not None:
+            try:
+                ZoneInfo(self.timezone)
+            except (ZoneInfoNotFoundError, ValueError) as error:
+                raise ValueError(f"timezone {self.timezone!r}: no IANA name (Europe/Stockholm is)") from error
+        steps = [step.since for step in self.capacity_steps]
+        if steps != sorted(set(steps)):
+            raise ValueError("capacity_steps must stand in ascending order of `since`")
+        return self
 
 
 class TracesConfig(Frozen):
     """The registry: trace id -> entry. A trace without an entry is read by what its file says."""
 
-    traces: dict[Annotated[str, Field(pattern=f"^{SAFE_ID.pattern}$")], TraceEntry]
+    traces: dict[TraceId, TraceEntry]
+
+    @model_validator(mode="after")
+    def _parts_are_sound(self) -> Self:
+        for trace_id, entry in self.traces.items():
+            if entry.part_of is not None and self.entry(entry.part_of).part_of is not None:
+                raise ValueError(f"{trace_id}: {entry.part_of} is itself a part of another trace")
+        return self
 
     def entry(self, trace_id: str) -> TraceEntry:
-        """The trace's entry; an empty one where the registry has none."""
-        return self.traces.get(trace_id, TraceEntry())
+        """The trace's entry; that of a part made by `split`; an empty one where the registry has none."""
+        return self.traces.get(trace_id) or self._split_parts().get(trace_id) or TraceEntry()
+
+    def parts_of(self, trace_id: str) -> tuple[str, ...]:
+        """Ids of the traces that are cut out of this one's file."""
+        stated = [name for name, entry in self.traces.items() if entry.part_of == trace_id]
+        made = [name for name, entry in self._split_parts().items() if entry.part_of == trace_id]
+        return tuple(dict.fromkeys([*stated, *made]))
+
+    def _split_parts(self) -> dict[str, TraceEntry]:
+        return {
+            f"{trace_id}.{name}": entry.model_copy(
+                update={
+                    "url": None,
+                    "sha256": None,
+                    "split": None,
+                    "part_of": trace_id,
+                    "select": Select(**{f"{entry.split.by}s": (name,)}),
+                    "capacity_procs": capacity,
+                }
+            )
+            for trace_id, entry in self.traces.items()
+            if entry.split is not None
+            for name, capacity in entry.split.capacity.items()
+        }
+
+
+# --- configs/ingest.yaml -----------------------------------------------------------------------------
+
+
+class IngestConfig(Frozen):
+    """How large an input may be, and how many of its lines may be rejected."""
+
+    max_file_bytes: PositiveInt
+    max_expanded_bytes: PositiveInt
+    max_line_characters: PositiveInt
+    max_rows: PositiveInt
+    warn_reject_ratio: Ratio
+    max_reject_ratio: Ratio
+    sort_memory_bytes: PositiveInt
+    # What the out-of-core sort of large tables may hold in memory.
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.warn_reject_ratio > self.max_reject_ratio:
+            raise ValueError("warn_reject_ratio is above max_reject_ratio")
+        return self
+
+
+# --- configs/profile.yaml ----------------------------------------------------------------------------
+
+
+class ProfileConfig(Frozen):
+    """Constants of the workload profile."""
+
+    top_share: Ratio
+    hill_tail_share: Ratio
+    hill_min_tail: PositiveInt
+    flurry_window_s: Seconds
+    flurry_min_jobs: PositiveInt
+    flurry_min_share: Ratio
 
 
 # --- configs/synthetic.yaml --------------------------------------------------------------------------
@@ -322,6 +451,8 @@ CONFIG_MODELS: dict[str, type[Frozen]] = {
     "objective": ObjectiveConfig,
     "fidelity": FidelityConfig,
     "traces": TracesConfig,
+    "ingest": IngestConfig,
+    "profile": ProfileConfig,
     "synthetic": SyntheticConfig,
 }
 # configs/<name>.yaml -> the one model that reads it.

@@ -1,11 +1,14 @@
 """What is generated from the contracts: pandera schemas and JSON Schema documents.
 
-In:  tables and config models.   Out: `validate`, `table_json_schema`, `all_json_schemas`.
+In:  tables and config models.   Out: `validate`, `validate_file`, `table_json_schema`, `all_json_schemas`.
 Not here: the Dagster column schema (orchestration/, the only room that knows Dagster).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,16 +17,20 @@ from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.config import CONFIG_MODELS
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.tables import TABLES
+from hpcopt_assets.contracts.unique import Hashes, Tally, hashes_of, is_among
 
 if TYPE_CHECKING:
     import pandera.polars as pa
+    from pyarrow.parquet import ParquetFile
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FAILURES_SHOWN = 5
+CHUNK_ROWS = 100_000
+# Of a file that is judged in parts: some hundred MB of the widest table, checks included.
 
 
-def pandera_schema(table: Table) -> pa.DataFrameSchema:
-    """The table as a strict pandera schema: columns, types, nulls, domains, key and rules."""
+def pandera_schema(table: Table, *, judges_key: bool = True) -> pa.DataFrameSchema:
+    """The table as a strict pandera schema: columns, types, nulls, domains, rules and, if asked, the key."""
     import pandera.polars as pa
 
     def checks(column: Column) -> list[pa.Check]:
@@ -53,7 +60,7 @@ def pandera_schema(table: Table) -> pa.DataFrameSchema:
             for column in table.columns
         },
         checks=[row_check(rule.name, rule.holds()) for rule in table.rules] + word_rules,
-        unique=list(table.key),
+        unique=list(table.key) if judges_key else None,
         strict=True,
         ordered=True,
         name=table.name,
@@ -65,24 +72,97 @@ def validate(table: Table, frame: pl.DataFrame) -> None:
 
     A LazyFrame is refused by type: on one, pandera judges only the schema and lets bad values pass.
     """
-    from pandera.errors import SchemaErrors
-
     if not isinstance(frame, pl.DataFrame):
         raise TypeError(f"table {table.name}: found {type(frame).__name__}, a collected DataFrame is needed")
+    failures = _failures(pandera_schema(table), frame)
+    if failures.count:
+        raise _broken(table, failures)
+
+
+def validate_file(table: Table, path: Path) -> None:
+    """`validate` for a parquet file that need not fit into memory: some row groups at a time.
+
+    Of the whole file only a hash of each key is held, 8 bytes a row.
+    """
+    import pyarrow.parquet as pq
+
+    schema = pandera_schema(table, judges_key=False)
+    failures = _Failures()
+    with pq.ParquetFile(path) as file:
+        has_key = set(table.key) <= set(file.schema_arrow.names)
+        tally = Tally(file.metadata.num_rows)
+        for chunk in _chunks(file):
+            failures += _failures(schema, chunk)
+            if has_key:
+                tally.add(chunk.select(table.key))
+        repeated = tally.repeated()
+        if repeated.size:
+            failures += _repeated_keys(table, file, repeated)
+    if failures.count:
+        raise _broken(table, failures)
+
+
+@dataclass(frozen=True)
+class _Failures:
+    """How many there are, and sentences for the first of them."""
+
+    count: int = 0
+    shown: tuple[str, ...] = ()
+
+    def __add__(self, more: _Failures) -> _Failures:
+        return _Failures(self.count + more.count, (self.shown + more.shown)[:FAILURES_SHOWN])
+
+
+def _chunks(file: ParquetFile, columns: tuple[str, ...] | None = None) -> Iterator[pl.DataFrame]:
+    """Some row groups at a time, of about `CHUNK_ROWS` rows; one empty frame where there are no rows."""
+    waiting: list[int] = []
+    rows = 0
+    for group in range(file.num_row_groups):
+        waiting.append(group)
+        rows += file.metadata.row_group(group).num_rows
+        if rows >= CHUNK_ROWS:
+            yield pl.DataFrame(file.read_row_groups(waiting, columns=columns))
+            waiting, rows = [], 0
+    if waiting or file.num_row_groups == 0:
+        yield pl.DataFrame(file.read_row_groups(waiting, columns=columns))
+
+
+def _repeated_keys(table: Table, file: ParquetFile, hashes: Hashes) -> _Failures:
+    """Keys that stand more than once, among those with these hashes."""
+    candidates = pl.concat(
+        keys.filter(is_among(hashes_of(keys), hashes)) for keys in _chunks(file, table.key)
+    )
+    repeated = candidates.group_by(table.key, maintain_order=True).len().filter(pl.col("len") > 1)
+    shown = (
+        f"{', '.join(table.key)}: uniqueness (found {', '.join(map(str, row[:-1]))} {row[-1]} times)"
+        for row in repeated.head(FAILURES_SHOWN).iter_rows()
+    )
+    return _Failures(repeated.height, tuple(shown))
+
+
+def _failures(schema: pa.DataFrameSchema, frame: pl.DataFrame) -> _Failures:
+    """What in a frame breaks its schema."""
+    from pandera.errors import SchemaErrors
+
     try:
-        pandera_schema(table).validate(frame, lazy=True)
+        schema.validate(frame, lazy=True)
     except SchemaErrors as error:
-        failures = error.failure_cases
-        shown = "; ".join(
+        cases = error.failure_cases
+        shown = (
             f"{row['column']}: {row['check']} (found {row['failure_case']})"
-            for row in failures.head(FAILURES_SHOWN).iter_rows(named=True)
+            for row in cases.head(FAILURES_SHOWN).iter_rows(named=True)
         )
-        raise ContractError(
-            found=f"{failures.height} failures: {shown}",
-            needed="every row within the contract",
-            where=f"table {table.name}",
-            next_step=f"See schemas/table.{table.name}.json for what each column allows.",
-        ) from error
+        return _Failures(cases.height, tuple(shown))
+    return _Failures()
+
+
+def _broken(table: Table, failures: _Failures) -> ContractError:
+    return ContractError(
+        found=f"{failures.count} failures: {'; '.join(failures.shown)}",
+        needed="every row within the contract",
+        where=f"table {table.name}",
+        next_step=f"See schemas/table.{table.name}.json for what each column allows.",
+    )
 
 
 def _column_json(column: Column) -> dict[str, Any]:

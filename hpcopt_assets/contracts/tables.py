@@ -80,6 +80,7 @@ def _flag(name: str, means: str, *, nullable: bool = False) -> Column:
 TRACE_ID = _text("trace_id", "the trace, which is also its partition key")
 POLICY = _text("policy", "id of a policy in configs/policies.yaml; `observed` is what the log recorded")
 JOB_ID = _text("job_id", "the job's id as the log writes it")
+ATTEMPT = _count("attempt", "which attempt of the job this row is, from 1", unit="ordinal", lo=1)
 SUBMIT_S = _instant("submit_s", "when the job was submitted")
 RELEASE_S = _instant("release_s", "when the job could first be scheduled: eligible where known, else submit")
 PROCS = _procs("procs", "processors the job occupies: requested where known, else allocated", nullable=True)
@@ -100,21 +101,14 @@ END_RULE = Rule(
 
 RAW_TRACE = Table(
     "raw_trace",
-    "One row per source file of a trace: what was found in data/raw and what the registry says of it.",
+    "One row per source file of a trace: what was found in data/raw and what the registry says of the trace.",
     (
         TRACE_ID,
         _text("source_file", "path of the file, relative to data/raw"),
-        _text("format", "format of the file, found from its content"),
+        _word("format", "format, found from the content or given by the registry", v.TraceFormat.words()),
         _text("sha256", "SHA-256 of the file's bytes"),
         _bytes("size_bytes", "size of the file", nullable=False),
-        _procs(
-            "capacity_procs",
-            "processors of the machine, where configs/traces.yaml states them",
-            nullable=True,
-        ),
-        _text("timezone", "IANA time zone, where configs/traces.yaml states one", nullable=True),
-        _flag("is_synthetic", "no machine stood behind this trace"),
-        _text("note", "the registry's note on this trace", nullable=True),
+        _text("entry", "the trace's entry of configs/traces.yaml, as JSON"),
     ),
     key=("trace_id", "source_file"),
 )
@@ -139,6 +133,9 @@ TRACE_JOBS = Table(
         _seconds("hold_s", "release minus submit"),
         _seconds("requested_runtime_s", "requested runtime (walltime) where it is a time", nullable=True),
         _word("requested_runtime_kind", "what the log says as a requested runtime", v.RequestKind.words()),
+        _seconds(
+            "partition_limit_s", "longest runtime of its partition, by the registry", nullable=True, lo=1
+        ),
         PROCS,
         _procs("requested_procs", "processors asked for", nullable=True),
         _procs("allocated_procs", "processors given", nullable=True),
@@ -148,7 +145,7 @@ TRACE_JOBS = Table(
         _bytes("used_memory_bytes", "memory used, whole job"),
         _real("cpu_used_s", "processor time used, whole job", "s", hi=2.0**64),
         _word("state", "how the job ended", v.JobState.words()),
-        _count("attempt", "which attempt of the job this row is, from 1", unit="ordinal", lo=1),
+        ATTEMPT,
         _count("attempt_count", "attempts the job had", unit="attempts", lo=1),
         USER,
         _text("group", "group of the user", nullable=True),
@@ -209,14 +206,17 @@ INGEST_REPORT = Table(
     "One row per trace: what was read, what became of each line, and what machine it speaks of.",
     (
         TRACE_ID,
-        _text("sha256", "SHA-256 of the source"),
-        _count("lines_count", "lines read", unit="lines"),
+        _word("format", "format of the log", v.TraceFormat.words()),
+        _count("files_count", "source files", unit="files", lo=1),
+        _text("sha256", "SHA-256 of the source; of several files, of their names and hashes"),
+        _count("lines_count", "lines (rows, in parquet) read", unit="lines"),
         _count("header_lines_count", "lines that state a header field", unit="lines"),
         _count("comment_lines_count", "other comment lines", unit="lines"),
         _count("blank_lines_count", "blank lines", unit="lines"),
         _count("job_lines_count", "lines merged into jobs", unit="lines"),
         _count("rejects_count", "lines that became no job", unit="lines"),
-        _count("jobs_count", "jobs", unit="jobs"),
+        _count("jobs_count", "jobs (rows of trace_jobs)", unit="jobs"),
+        _count("unselected_jobs_count", "jobs of the log that `select` leaves out", unit="jobs"),
         _count("started_jobs_count", "jobs with a known start", unit="jobs"),
         _text("computer", "machine, as the header names it", nullable=True),
         _text("installation", "site, as the header names it", nullable=True),
@@ -227,7 +227,8 @@ INGEST_REPORT = Table(
         ),
         _instant("first_release_s", "first release of a job", nullable=True),
         _instant("last_end_s", "last known end of a job", nullable=True),
-        _procs("capacity_procs", "processors of the machine", nullable=True),
+        _procs("capacity_procs", "size of the machine, in `capacity_unit`", nullable=True),
+        _word("capacity_unit", "what a job occupies: processors or whole nodes", v.Unit.words()),
         _word(
             "capacity_source", "where the capacity was taken from", v.CapacitySource.words(), nullable=True
         ),
@@ -254,6 +255,49 @@ INGEST_REPORT = Table(
     ),
 )
 
+# --- profile ----------------------------------------------------------------------------------------
+
+TRACE_PROFILE = Table(
+    "trace_profile",
+    "One row per measure of a trace's workload and item (quantile, hour, week, user's burst): one number.",
+    (
+        TRACE_ID,
+        _word("topic", "what the measure is about", v.ProfileTopic.words()),
+        _word("measure", "what is stated", v.ProfileMeasure.words()),
+        _text("item", "of what: `p50`, `hour 13`, `week 2024-01-01`, `flurry 1`, `all` ..."),
+        _count("position", "place of the item among those of its measure, from 1", unit="ordinal", lo=1),
+        _real(
+            "value", "the number; null where it is not known, and `note` then says why", "see unit", lo=None
+        ),
+        _text("unit", "unit of value, lower and upper"),
+        _real("lower", "lower end of the 95 % interval, where there is one", "see unit", lo=None),
+        _real("upper", "upper end of the 95 % interval, where there is one", "see unit", lo=None),
+        _count("evidence_count", "jobs (gaps, hours, users) that the value rests on"),
+        _text("user", "the user that the row is about", nullable=True),
+        _instant("start_s", "start of the stretch of time that the row is about", nullable=True),
+        _instant("end_s", "end of that stretch (excluded)", nullable=True),
+        _text("note", "why the value is null, or what else there is to know", nullable=True),
+    ),
+    key=("trace_id", "topic", "measure", "item"),
+    rules=(
+        Rule(
+            "null_has_its_reason",
+            "value is known, or note says why it is not",
+            lambda: pl.col("value").is_not_null() | pl.col("note").is_not_null(),
+        ),
+        Rule(
+            "numbers_are_finite",
+            "value, lower and upper are finite where they are known",
+            lambda: pl.all_horizontal(pl.col("value", "lower", "upper").is_finite().fill_null(True)),
+        ),
+        Rule(
+            "interval_holds_its_value",
+            "lower <= value <= upper",
+            lambda: pl.col("value").is_between("lower", "upper"),
+        ),
+    ),
+)
+
 # --- replay -----------------------------------------------------------------------------------------
 
 REPLAY_SCHEDULE = Table(
@@ -263,6 +307,7 @@ REPLAY_SCHEDULE = Table(
         TRACE_ID,
         POLICY,
         JOB_ID,
+        ATTEMPT,
         SUBMIT_S,
         RELEASE_S,
         _instant("start_s", "when the replay started the job", nullable=True),
@@ -276,7 +321,7 @@ REPLAY_SCHEDULE = Table(
         _word("left_out", "why the job takes no part in the replay", v.LeftOut.words(), nullable=True),
         USER,
     ),
-    key=("trace_id", "policy", "job_id"),
+    key=("trace_id", "policy", "job_id", "attempt"),
     rules=(
         Rule(
             "started_or_left_out",
@@ -386,6 +431,7 @@ TABLES: dict[str, Table] = {
         TRACE_JOBS,
         TRACE_REJECTS,
         INGEST_REPORT,
+        TRACE_PROFILE,
         REPLAY_SCHEDULE,
         INVARIANT_REPORT,
         REPLAY_MEASURES,

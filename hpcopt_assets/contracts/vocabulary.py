@@ -51,6 +51,23 @@ class RequestKind(Vocabulary):
     UNKNOWN = "unknown"
 
 
+class TraceFormat(Vocabulary):
+    """What kind of log a file is, found from its content or given."""
+
+    SWF = "swf"
+    SACCT = "sacct"
+    PBS = "pbs"
+    PM100 = "pm100"
+    FDATA = "fdata"
+
+
+class Unit(Vocabulary):
+    """What a job occupies on its machine: processors, or whole nodes."""
+
+    PROCS = "procs"
+    NODES = "nodes"
+
+
 class RejectCode(Vocabulary):
     """Why an input line became no job."""
 
@@ -64,6 +81,12 @@ class RejectCode(Vocabulary):
     NEGATIVE_VALUE = "negative_value"
     DUPLICATE_JOB_ID = "duplicate_job_id"
     UNDECODABLE = "undecodable"
+    TOO_MANY_FIELDS = "too_many_fields"
+    NO_JOB_OF_STEP = "no_job_of_step"
+    PENDING_ARRAY_RANGE = "pending_array_range"
+    NOT_A_TIME = "not_a_time"
+    NOT_A_RECORD = "not_a_record"
+    UNKNOWN_RECORD_TYPE = "unknown_record_type"
 
 
 class QualityFlag(Vocabulary):
@@ -78,6 +101,21 @@ class QualityFlag(Vocabulary):
     DANGLING_PREDECESSOR = "dangling_predecessor"
     PROCS_FROM_ALLOCATION = "procs_from_allocation"
     UNKNOWN_STATUS = "unknown_status"
+    PARTS_SUMMED = "parts_summed"
+    RECOVERED_FIELDS = "recovered_fields"
+    ELIGIBLE_UNKNOWN = "eligible_unknown"
+    ELIGIBLE_NOT_CREDIBLE = "eligible_not_credible"
+    INVALID_LIMIT = "invalid_limit"
+    MALFORMED_DURATION = "malformed_duration"
+    MALFORMED_VALUE = "malformed_value"
+    ELAPSED_DIFFERS = "elapsed_differs"
+    UNFINISHED = "unfinished"
+    TYPED_GPUS_DIFFER = "typed_gpus_differ"
+    AMBIGUOUS_LOCAL_TIME = "ambiguous_local_time"
+    DUPLICATE_ATTRIBUTE = "duplicate_attribute"
+    SUSPENDED = "suspended"
+    RERUN = "rerun"
+    NO_END_RECORD = "no_end_record"
 
 
 class CapacitySource(Vocabulary):
@@ -86,6 +124,50 @@ class CapacitySource(Vocabulary):
     CONFIG = "config"
     HEADER = "header"
     OBSERVED_PEAK = "observed_peak"
+
+
+class ProfileTopic(Vocabulary):
+    """What a part of a workload's profile is about."""
+
+    RUNTIMES = "runtimes"
+    SIZES = "sizes"
+    WORK = "work"
+    REQUESTS = "requests"
+    ARRIVALS = "arrivals"
+    CONGESTION = "congestion"
+    USERS = "users"
+    FLURRIES = "flurries"
+
+
+class ProfileMeasure(Vocabulary):
+    """What a row of a workload's profile states."""
+
+    RUNTIME = "runtime"
+    SIZE = "size"
+    WORK = "work"
+    TAIL_INDEX = "tail_index"
+    TOP_SHARE = "top_share"
+    SERIAL_SHARE = "serial_share"
+    POWER_OF_TWO_SHARE = "power_of_two_share"
+    REQUEST_OVER_RUNTIME = "request_over_runtime"
+    AT_REQUEST_SHARE = "at_request_share"
+    PAST_REQUEST_SHARE = "past_request_share"
+    NO_REQUEST_SHARE = "no_request_share"
+    HOUR_OF_DAY = "hour_of_day"
+    WEEKDAY = "weekday"
+    GAP = "gap"
+    GAP_VARIATION = "gap_variation"
+    HOURLY_DISPERSION = "hourly_dispersion"
+    QUEUE_LENGTH = "queue_length"
+    UTILISATION = "utilisation"
+    USERS = "users"
+    LARGEST_USER_SHARE = "largest_user_share"
+    HERFINDAHL = "herfindahl"
+    GINI = "gini"
+    FLURRIES = "flurries"
+    FLURRY_SHARE = "flurry_share"
+    FLURRY_SHARE_MEANWHILE = "flurry_share_meanwhile"
+    FLURRY_ALIKE_SHARE = "flurry_alike_share"
 
 
 class Order(Vocabulary):

@@ -1,193 +1,306 @@
-"""The face of the room: a raw file becomes tables, and every line of it is accounted for.
+"""The face of the room: a trace's raw files become tables, and every line of them is accounted for.
 
-In:  a path and what the registry says of the trace.   Out: `Ingested`, and the `raw_trace` row.
-Not here: writing tables (the io manager, the command line).
+In:  files and what the registry says of the trace.   Out: `Ingested`, and the `raw_trace` rows.
+Not here: where tables are kept (the io manager, the command line).
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import TraceEntry
+from hpcopt_assets.contracts.config import IngestConfig, TraceEntry
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
 from hpcopt_assets.contracts.sentences import plural
-from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_REJECTS
-from hpcopt_assets.contracts.vocabulary import CapacitySource
-from hpcopt_assets.ingest.source import format_of, sha256_of, texts
-from hpcopt_assets.ingest.swf import SwfLog, read_swf
-from hpcopt_assets.ingest.swf_header import Header
-from hpcopt_assets.ingest.swf_jobs import swf_jobs
-from hpcopt_assets.ingest.swf_lines import Refused
+from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
+from hpcopt_assets.contracts.vocabulary import CapacitySource, TraceFormat, Unit
+from hpcopt_assets.ingest.canonical import trace_jobs_of
+from hpcopt_assets.ingest.detect import detect
+from hpcopt_assets.ingest.fdata import read_fdata
+from hpcopt_assets.ingest.parsed import Options, Parsed, Refused, SourceFile
+from hpcopt_assets.ingest.pbs import read_pbs
+from hpcopt_assets.ingest.pm100 import read_pm100
+from hpcopt_assets.ingest.slurm import read_sacct
+from hpcopt_assets.ingest.source import check_size, sha256_of
+from hpcopt_assets.ingest.staging import write_sorted
+from hpcopt_assets.ingest.swf import read_swf
 from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.measures.units import in_unit
 from hpcopt_assets.measures.usage import usage
 
+READERS: dict[TraceFormat, Callable[[tuple[SourceFile, ...], Options], Parsed]] = {
+    TraceFormat.SWF: read_swf,
+    TraceFormat.SACCT: read_sacct,
+    TraceFormat.PBS: read_pbs,
+    TraceFormat.PM100: read_pm100,
+    TraceFormat.FDATA: read_fdata,
+}
 Breakdown = dict[str, dict[str, int]]
+STAGED = "trace_jobs.parquet"
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """What became of one raw file: `trace_jobs`, `trace_rejects`, `ingest_report` (one row) and counts."""
+    """What became of a trace: `trace_jobs` as a parquet file, rejects and report as frames, and counts."""
 
-    jobs: pl.DataFrame
+    jobs_path: Path
     rejects: pl.DataFrame
     report: pl.DataFrame
     breakdown: Breakdown
 
+    @property
+    def jobs(self) -> pl.DataFrame:
+        """The table `trace_jobs`, read from its file."""
+        return pl.read_parquet(self.jobs_path, hive_partitioning=False)
 
-def raw_trace_row(path: Path, *, trace_id: str, raw_dir: Path, entry: TraceEntry) -> pl.DataFrame:
-    """`raw_trace`: what the file is and what the registry says of it; `TraceError` if it is no text."""
-    row = {
-        "trace_id": trace_id,
-        "source_file": str(path.relative_to(raw_dir)) if path.is_relative_to(raw_dir) else path.name,
-        "format": format_of(path),
-        "sha256": sha256_of(path),
-        "size_bytes": path.stat().st_size,
-        **entry.model_dump(include={"capacity_procs", "timezone", "is_synthetic", "note"}),
-    }
-    return pl.DataFrame([row], schema=RAW_TRACE.polars_schema())
+
+def raw_trace_rows(
+    files: tuple[SourceFile, ...], *, trace_id: str, entry: TraceEntry, limits: IngestConfig
+) -> pl.DataFrame:
+    """`raw_trace`: what each file is, and the registry's entry.
+
+    Raises `TraceError` for a file that is none of a known format, is too large, or is not the one whose
+    hash the registry states.
+    """
+    rows = []
+    for file in files:
+        check_size(file.path, limits)
+        rows.append(
+            {
+                "trace_id": trace_id,
+                "source_file": file.name,
+                "format": entry.format or detect(file.path, limits),
+                "sha256": sha256_of(file.path),
+                "size_bytes": file.path.stat().st_size,
+                "entry": entry.model_dump_json(exclude_defaults=True),
+            }
+        )
+    formats = sorted({str(row["format"]) for row in rows})
+    if len(formats) > 1:
+        raise TraceError(
+            found=f"files of formats {', '.join(formats)}",
+            needed="one format for each trace",
+            where=f"trace {trace_id}",
+            next_step="Keep logs of different kinds as traces of their own.",
+        )
+    found = combined_sha256([(str(row["source_file"]), str(row["sha256"])) for row in rows])
+    if entry.sha256 is not None and found != entry.sha256:
+        raise TraceError(
+            found=f"SHA-256 {found} ({sum(file.path.stat().st_size for file in files):,} bytes)",
+            needed=f"SHA-256 {entry.sha256}, which configs/traces.yaml locks",
+            where=f"trace {trace_id}",
+            next_step="Fetch the file again, or lock the new one with `hpcopt lock`.",
+        )
+    return pl.DataFrame(rows, schema=RAW_TRACE.polars_schema())
+
+
+def combined_sha256(hashes: list[tuple[str, str]]) -> str:
+    """The hash of one file; of several, the hash of their lines `sha256  name`, sorted by name."""
+    if len(hashes) == 1:
+        return hashes[0][1]
+    text = "".join(f"{sha256}  {name}\n" for name, sha256 in sorted(hashes))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def ingest(
-    path: Path,
+    files: tuple[SourceFile, ...],
     *,
     trace_id: str,
-    source_file: str,
-    capacity_procs: int | None,
-    timezone: str | None,
-    is_synthetic: bool,
+    entry: TraceEntry,
+    limits: IngestConfig,
+    staging: Path,
 ) -> Ingested:
-    """Read one SWF file into canonical tables; `capacity_procs` and `timezone` are the registry's.
+    """Read a trace into canonical tables; `trace_jobs` is written into the folder `staging`.
 
-    Raises `TraceError` if the file is no text log, holds no job or changes while it is read, and
-    `ConservationError` if a line is unaccounted for.
+    Raises `TraceError` if a file cannot be read, passes a limit, holds no job or changes while it is read,
+    and `ConservationError` if a line is unaccounted for.
     """
-    sha256 = sha256_of(path)
-    log = read_swf(path)
-    jobs, refused = swf_jobs(log, trace_id=trace_id, source_file=source_file)
-    if jobs.is_empty():
-        raise _no_jobs(path, log, refused)
-    text = texts(path, (line.source_line for line in refused))
-    if sha256_of(path) != sha256:
-        raise TraceError(
-            found="the file changed while it was being read",
-            needed="a finished file is needed",
-            where=str(path),
-            next_step="Wait until it is copied, then ingest it again.",
-        )
-    rejects = _rejects(refused, text, trace_id, source_file)
-    capacity, source, peak, over_s = _capacity(jobs, capacity_procs, log.header)
-    report = pl.DataFrame(
-        [
-            {
-                "trace_id": trace_id,
-                "sha256": sha256,
-                "lines_count": log.lines_count,
-                "header_lines_count": log.header_lines_count,
-                "comment_lines_count": log.comment_lines_count,
-                "blank_lines_count": log.blank_lines_count,
-                "job_lines_count": jobs.height,
-                "rejects_count": rejects.height,
-                "jobs_count": jobs.height,
-                "started_jobs_count": jobs.height - jobs["start_s"].null_count(),
-                "computer": log.header.computer,
-                "installation": log.header.installation,
-                "timezone": timezone or log.header.timezone,
-                "notes": list(log.header.notes),
-                "unix_start_s": log.header.unix_start_s,
-                "first_release_s": jobs["release_s"].min(),
-                "last_end_s": jobs["end_s"].max(),
-                "capacity_procs": capacity,
-                "capacity_source": source,
-                "observed_peak_procs": peak,
-                "observed_over_capacity_s": over_s,
-                "is_synthetic": is_synthetic,
-            }
-        ],
-        schema=INGEST_REPORT.polars_schema(),
+    files = tuple(sorted(files, key=lambda file: file.name))
+    # Whatever order they come in: where files disagree (in their headers, say), the first by name holds.
+    hashes = [(file.name, sha256_of(file.path)) for file in files]
+    kind = entry.format or detect(files[0].path, limits)
+    parsed = READERS[kind](files, Options(limits, entry.timezone, entry.fields, entry.dialect))
+    _check_conservation(parsed, trace_id)
+    target = staging / STAGED
+    records, unselected = _selected(parsed.records, entry)
+    rows = write_sorted(
+        trace_jobs_of(records, trace_id, entry.max_runtime_s), target, memory_bytes=limits.sort_memory_bytes
     )
-    _check_conservation(report, path)
-    return Ingested(jobs, rejects, report, _breakdown(jobs, rejects, log.header))
+    if rows == 0:
+        raise _no_jobs(files, parsed, unselected)
+    if [(file.name, sha256_of(file.path)) for file in files] != hashes:
+        raise TraceError(
+            found="a file changed while it was being read",
+            needed="finished files",
+            where=f"trace {trace_id}",
+            next_step="Wait until they are copied, then ingest the trace again.",
+        )
+    jobs = pl.scan_parquet(target, hive_partitioning=False)
+    rejects = _rejects(parsed.refused, trace_id)
+    report = _report(jobs, parsed, entry, trace_id, kind, combined_sha256(hashes), len(files), unselected)
+    return Ingested(target, rejects, report, _breakdown(jobs, rejects, parsed))
 
 
-def _no_jobs(path: Path, log: SwfLog, refused: list[Refused]) -> TraceError:
-    other = log.lines_count - len(refused)
-    found = f"no job line among {plural(log.lines_count, 'line')} ({other} header, comment or blank"
+def _selected(records: pl.LazyFrame, entry: TraceEntry) -> tuple[pl.LazyFrame, int]:
+    """The jobs of the partitions and queues that the entry keeps, and how many others there are."""
+    select = entry.select
+    if select is None:
+        return records, 0
+    keep = pl.lit(True)
+    for column, wanted in (("partition", select.partitions), ("queue", select.queues)):
+        if wanted is not None:
+            keep &= pl.col(column).is_in(list(wanted)).fill_null(False)
+    others = records.filter(~keep).select(pl.len()).collect(engine="streaming").item()
+    return records.filter(keep), int(others)
+
+
+def _no_jobs(files: tuple[SourceFile, ...], parsed: Parsed, unselected: int) -> TraceError:
+    counts, refused = parsed.counts, parsed.refused
+    silent = counts.header + counts.comment + counts.blank
+    found = f"no job line among {plural(counts.lines, 'line')} ({silent} header, comment or blank"
     if refused:
-        first = refused[0]
+        first = min(refused)
         found += f", {len(refused)} refused; line {first.source_line}: {first.code}, {first.reason}"
+    if unselected:
+        found += f", {unselected} jobs of partitions or queues that the registry does not select"
     return TraceError(
         found=found + ")",
-        needed="at least one job of 18 numbers in Standard Workload Format is needed",
-        where=str(path),
-        next_step="Check that this is an SWF log and that it was copied whole.",
+        needed="at least one job",
+        where=", ".join(str(file.path) for file in files[:3]),
+        next_step="Check that this is the log you mean and that it was copied whole.",
     )
 
 
-def _rejects(refused: list[Refused], text: dict[int, str], trace_id: str, source_file: str) -> pl.DataFrame:
+def _rejects(refused: list[Refused], trace_id: str) -> pl.DataFrame:
     rows = [
-        (trace_id, source_file, line.source_line, line.code.value, line.reason, text[line.source_line])
-        for line in refused
+        (trace_id, line.source_file, line.source_line, line.code.value, line.reason, line.text)
+        for line in sorted(refused)
     ]
     return pl.DataFrame(rows, schema=TRACE_REJECTS.polars_schema(), orient="row")
 
 
+def _report(
+    jobs: pl.LazyFrame,
+    parsed: Parsed,
+    entry: TraceEntry,
+    trace_id: str,
+    kind: TraceFormat,
+    sha256: str,
+    files_count: int,
+    unselected: int,
+) -> pl.DataFrame:
+    sizes = jobs.select(
+        "release_s",
+        "start_s",
+        "end_s",
+        "runtime_s",
+        "procs",
+        "requested_procs",
+        "allocated_procs",
+        "nodes",
+        "user",
+    ).collect()
+    capacity, source, peak, over_s = _capacity(sizes, entry, parsed.machine.max_procs)
+    row = {
+        "trace_id": trace_id,
+        "format": kind.value,
+        "files_count": files_count,
+        "sha256": sha256,
+        "lines_count": parsed.counts.lines,
+        "header_lines_count": parsed.counts.header,
+        "comment_lines_count": parsed.counts.comment,
+        "blank_lines_count": parsed.counts.blank,
+        "job_lines_count": parsed.counts.merged,
+        "rejects_count": len(parsed.refused),
+        "jobs_count": sizes.height,
+        "unselected_jobs_count": unselected,
+        "started_jobs_count": sizes.height - sizes["start_s"].null_count(),
+        "computer": parsed.machine.computer,
+        "installation": parsed.machine.installation,
+        "timezone": entry.timezone or parsed.machine.timezone,
+        "notes": [*parsed.machine.notes, *_registry_notes(entry)],
+        "unix_start_s": parsed.machine.unix_start_s,
+        "first_release_s": sizes["release_s"].min(),
+        "last_end_s": sizes["end_s"].max(),
+        "capacity_procs": capacity,
+        "capacity_unit": entry.unit.value,
+        "capacity_source": source,
+        "observed_peak_procs": peak,
+        "observed_over_capacity_s": over_s,
+        "is_synthetic": entry.is_synthetic,
+    }
+    return pl.DataFrame([row], schema=INGEST_REPORT.polars_schema())
+
+
+def _registry_notes(entry: TraceEntry) -> list[str]:
+    """What the registry says of a trace that no number of ours shows."""
+    steps = [f"{step.since.isoformat()}: {step.capacity}" for step in entry.capacity_steps]
+    return [
+        *([f"Licence: {entry.licence}"] if entry.licence else []),
+        *([f"Capacity steps stated but not replayed: {'; '.join(steps)}"] if steps else []),
+    ]
+
+
 def _capacity(
-    jobs: pl.DataFrame, configured: int | None, header: Header
+    sizes: pl.DataFrame, entry: TraceEntry, stated: int | None
 ) -> tuple[int | None, CapacitySource | None, int | None, int | None]:
     """Capacity and its source, the observed peak, and seconds above capacity; None where nothing tells.
 
-    MaxNodes is not taken for a capacity: on machines with several processors a node it is too small.
+    MaxNodes is not taken for a capacity: on machines with several processors a node it is too small. Nor is
+    a header's MaxProcs taken for a number of nodes, or for the size of a part of the machine.
     """
-    observed = Schedule.of(jobs)
-    in_use = usage(observed)
+    in_use = usage(Schedule.of(in_unit(sizes, entry.unit)))
     peak = in_use.peak() or None
-    capacity, source = next(
-        (
-            (procs, source)
-            for procs, source in (
-                (configured, CapacitySource.CONFIG),
-                (header.max_procs, CapacitySource.HEADER),
-                (peak, CapacitySource.OBSERVED_PEAK),
-            )
-            if procs is not None
-        ),
-        (None, None),
+    speaks_of_all = entry.unit is Unit.PROCS and entry.select is None
+    candidates = (
+        (entry.capacity_procs, CapacitySource.CONFIG),
+        (stated if speaks_of_all else None, CapacitySource.HEADER),
+        (peak, CapacitySource.OBSERVED_PEAK),
     )
+    capacity, source = next(((size, by) for size, by in candidates if size is not None), (None, None))
     over_s = in_use.seconds_above(capacity) if capacity is not None and peak is not None else None
     return capacity, source, peak, over_s
 
 
-def _check_conservation(report: pl.DataFrame, path: Path) -> None:
-    row = report.row(0, named=True)
-    parts = ("header", "comment", "blank", "job")
-    counted = {part: row[f"{part}_lines_count"] for part in parts} | {"rejected": row["rejects_count"]}
-    if row["lines_count"] != sum(counted.values()):
+def _check_conservation(parsed: Parsed, trace_id: str) -> None:
+    counts = parsed.counts
+    parts = {
+        "header": counts.header,
+        "comment": counts.comment,
+        "blank": counts.blank,
+        "merged into jobs": counts.merged,
+        "rejected": len(parsed.refused),
+    }
+    if counts.lines != sum(parts.values()):
         raise ConservationError(
-            found=f"{row['lines_count']} lines read, {sum(counted.values())} accounted for ({counted})",
-            needed="every line as a header, comment, blank, job or rejected line is needed",
-            where=str(path),
+            found=f"{counts.lines} lines read, {sum(parts.values())} accounted for ({parts})",
+            needed="every line as a header, comment, blank, merged or rejected line",
+            where=f"trace {trace_id}",
             next_step="This is a fault of the reader, not of the file: please report it with the file.",
         )
 
 
-def _breakdown(jobs: pl.DataFrame, rejects: pl.DataFrame, header: Header) -> Breakdown:
-    """Counts for people, in tables of name -> count, the most frequent first."""
+def _breakdown(jobs: pl.LazyFrame, rejects: pl.DataFrame, parsed: Parsed) -> Breakdown:
+    """Counts for people: rejects by code, nulls by column (where any), flags, states, kinds of request."""
 
     def tally(values: pl.Series) -> dict[str, int]:
-        return dict(sorted(values.value_counts().iter_rows(), key=lambda pair: (-pair[1], pair[0])))
+        counts = Counter(dict(values.value_counts().iter_rows()))
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
-    machine = {"max_procs": header.max_procs, "max_nodes": header.max_nodes}
+    def of(name: str) -> pl.Series:
+        return jobs.select(name).collect()[name]
 
+    nulls = jobs.select(pl.col(TRACE_JOBS.names).null_count()).collect(engine="streaming").row(0, named=True)
     return {
         "rejects_by_code": tally(rejects["code"]),
-        "nulls_by_column": {
-            name: jobs[name].null_count() for name in jobs.columns if jobs[name].null_count()
-        },
-        "flags_by_kind": tally(jobs["quality_flags"].explode().drop_nulls()),
-        "jobs_by_state": tally(jobs["state"]),
-        "jobs_by_requested_runtime_kind": tally(jobs["requested_runtime_kind"]),
-        "header": {name: value for name, value in machine.items() if value is not None},
+        "nulls_by_column": {name: count for name, count in nulls.items() if count},
+        "flags_by_kind": tally(of("quality_flags").explode().drop_nulls()),
+        "jobs_by_state": tally(of("state")),
+        "jobs_by_requested_runtime_kind": tally(of("requested_runtime_kind")),
+        "other_facts": parsed.facts,
     }

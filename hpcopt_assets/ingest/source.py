@@ -1,13 +1,15 @@
 """A raw file as blocks of whole lines, whatever it is packed in.
 
-In:  a path.   Out: `blocks`, `texts`, `sha256_of`, `format_of`; a file that is no text log raises TraceError.
-Not here: what a line means (swf.py).
+In:  a path and limits.   Out: `blocks`, `texts`, `first_lines`, `is_parquet`, `sha256_of`; a file that is no
+     text log, or larger than its limits, raises TraceError.
+Not here: what a line means (one module a format).
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,18 +19,19 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import TraceError
 
 BLOCK_BYTES = 4 * 2**20
 # A few blocks stay in memory at once; larger ones gain nothing (the arrays leave the processor's cache).
-LINE_BYTES_MAX = 2**20
-# No log has lines this long; without a bound, a packed file of one line could fill the memory.
+LIMITS_FILE = "configs/ingest.yaml"
 HEAD_BYTES = 8192
 TEXT_CHARS = 200
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
+PARQUET_MAGIC = b"PAR1"
 OTHER_MAGIC = {
-    b"PAR1": "a parquet file",
+    PARQUET_MAGIC: "a parquet file",
     b"PK\x03\x04": "a zip archive",
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ": "an xz file",
@@ -95,42 +98,91 @@ def _chunks(handle: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
             yield chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in chunk else chunk
 
 
-def blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def over_limit(path: Path, what: str, found: int, allowed: int, key: str) -> TraceError:
+    """The refusal of a file that passes a limit, which names the limit's key."""
+    return _refuse(
+        path,
+        f"{what} is {found:,}",
+        f"If that is right, raise {key} in {LIMITS_FILE}.",
+        needed=f"at most {allowed:,}",
+    )
+
+
+def _check_line_lengths(path: Path, text: bytes, allowed: int) -> None:
+    """Raise where a line is too long, by looking for one line end in every stretch that may be a line."""
+    start = 0
+    while len(text) - start > allowed:
+        end = text.rfind(b"\n", start, start + allowed + 1)
+        if end < 0:
+            stop = text.find(b"\n", start)
+            found = (stop if stop >= 0 else len(text)) - start
+            raise over_limit(path, "the length of a line", found, allowed, "max_line_characters")
+        start = end + 1
+
+
+def check_size(path: Path, limits: IngestConfig) -> None:
+    """Raise `TraceError` for a file larger than the limit."""
+    with _opened(path) as raw:
+        size = os.fstat(raw.fileno()).st_size
+    if size > limits.max_file_bytes:
+        raise over_limit(path, "the file's size in bytes", size, limits.max_file_bytes, "max_file_bytes")
+
+
+def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """The file's text in blocks of whole lines, each ending in a newline (added to the last where missing).
 
     A byte order mark is dropped, and every line end becomes a newline. Raises `TraceError` for a folder, an
-    unreadable, empty or binary file, damaged gzip data, or a line of more than `LINE_BYTES_MAX` bytes.
+    unreadable, empty or binary file, damaged gzip data, and where a limit is passed: size, expanded size,
+    characters of a line.
     """
+    check_size(path, limits)
     with _opened(path) as raw:
         chunks = _chunks(_unpacked(raw), block_bytes)
         rest = next(chunks, b"")
         _check_head(path, rest)
+        expanded = len(rest)
         rest = rest.removeprefix(BOM)
         while True:
             more = next(chunks, b"")
+            expanded += len(more)
+            if expanded > limits.max_expanded_bytes:
+                # A small packed file may expand without end.
+                raise over_limit(
+                    path,
+                    "its expanded size in bytes",
+                    expanded,
+                    limits.max_expanded_bytes,
+                    "max_expanded_bytes",
+                )
+            _check_line_lengths(path, rest, limits.max_line_characters)
             cut = rest.rfind(b"\n") + 1 if more else len(rest)
             if cut:
                 block = rest[:cut]
                 yield block if block.endswith(b"\n") else block + b"\n"
             if not more:
                 return
-            if len(rest) - cut > LINE_BYTES_MAX:
-                raise _refuse(
-                    path,
-                    f"a line is longer than {LINE_BYTES_MAX} bytes",
-                    "Check that this is a scheduler log with one record a line.",
-                )
             rest = rest[cut:] + more
 
 
-def texts(path: Path, lines: Iterable[int]) -> dict[int, str]:
+def first_lines(path: Path, limits: IngestConfig, count: int) -> list[bytes]:
+    """The first lines of a text file, without their ends; what `blocks` refuses is refused."""
+    return next(blocks(path, limits, HEAD_BYTES), b"").splitlines()[:count]
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file begins as parquet does."""
+    with _opened(path) as raw:
+        return raw.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+
+
+def texts(path: Path, limits: IngestConfig, lines: Iterable[int]) -> dict[int, str]:
     """The first `TEXT_CHARS` characters of the given lines (from 1), read from the file again."""
     wanted = np.unique(np.fromiter(lines, dtype=np.int64))
     found: dict[int, str] = {}
     if wanted.size == 0:
         return found
     before = 0
-    for block in blocks(path):
+    for block in blocks(path, limits):
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
         here = wanted[
             np.searchsorted(wanted, before, "right") : np.searchsorted(wanted, before + ends.size, "right")
@@ -148,11 +200,3 @@ def sha256_of(path: Path) -> str:
     """SHA-256 of the file's bytes as they stand on disk, in hex."""
     with _opened(path) as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
-
-
-def format_of(path: Path) -> str:
-    """`swf`, or `swf.gz` where the content is packed (the name does not matter)."""
-    with _opened(path) as raw:
-        handle = _unpacked(raw)
-        _check_head(path, handle.read(HEAD_BYTES))
-        return "swf" if handle is raw else "swf.gz"

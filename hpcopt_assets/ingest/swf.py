@@ -1,54 +1,63 @@
-"""Standard Workload Format: a file as header, records of 18 numbers, and an account of every line.
+"""Standard Workload Format: a trace's files as records.
 
-In:  a path.   Out: `SwfLog`.
-Not here: what the numbers mean (swf_jobs.py).
+In:  files.   Out: `Parsed`.
+Source: Standard Workload Format 2.2, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-import polars as pl
-
-from hpcopt_assets.ingest.source import blocks
-from hpcopt_assets.ingest.swf_header import Header, read_header
-from hpcopt_assets.ingest.swf_lines import SCHEMA, Refused, read_lines
-
-
-@dataclass(frozen=True)
-class SwfLog:
-    """An SWF file as it stands: `fields` (float64, -1 = unknown) by `source_line`, ascending."""
-
-    header: Header
-    fields: pl.DataFrame
-    refused: list[Refused]
-    lines_count: int
-    header_lines_count: int
-    comment_lines_count: int
-    blank_lines_count: int
+from hpcopt_assets.ingest.parsed import LineCounts, Machine, Options, Parsed, Refused, SourceFile
+from hpcopt_assets.ingest.source import texts
+from hpcopt_assets.ingest.swf_header import Header
+from hpcopt_assets.ingest.swf_jobs import Lost, swf_records
+from hpcopt_assets.ingest.swf_log import read_log
 
 
-def read_swf(path: Path) -> SwfLog:
-    """Read an SWF file, packed with gzip or not; what `source.blocks` cannot read raises `TraceError`."""
-    frames = [pl.DataFrame(schema=SCHEMA)]
-    refused: list[Refused] = []
-    comments: list[tuple[int, bytes]] = []
-    blank_count = lines_count = 0
-    for block in blocks(path):
-        lines = read_lines(block, lines_count + 1)
-        frames.append(lines.fields)
-        refused += lines.refused
-        comments += lines.comments
-        blank_count += lines.blank_count
-        lines_count += lines.count
-    header, header_lines = read_header(comments)
-    return SwfLog(
-        header=header,
-        fields=pl.concat(frames).sort("source_line"),
-        refused=refused,
-        lines_count=lines_count,
-        header_lines_count=header_lines,
-        comment_lines_count=len(comments) - header_lines,
-        blank_lines_count=blank_count,
+def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
+    """Records of SWF files, packed with gzip or not; what cannot be read at all raises `TraceError`.
+
+    The header of the first file that states a field speaks for the trace.
+    """
+    logs = [(file.name, read_log(file.path, options.limits)) for file in files]
+    records, lost, merged = swf_records(logs)
+    return Parsed(
+        records=records.lazy(),
+        refused=_with_texts(files, lost, options),
+        counts=LineCounts(
+            lines=sum(log.lines_count for _, log in logs),
+            header=sum(log.header_lines_count for _, log in logs),
+            comment=sum(log.comment_lines_count for _, log in logs),
+            blank=sum(log.blank_lines_count for _, log in logs),
+            merged=merged,
+        ),
+        machine=_machine([log.header for _, log in logs]),
+        facts=_sizes([log.header for _, log in logs]),
     )
+
+
+def _with_texts(files: tuple[SourceFile, ...], lost: list[Lost], options: Options) -> list[Refused]:
+    """Refused lines with their text, which is read again: few lines are refused."""
+    found = []
+    for file in files:
+        here = [line for line in lost if line.source_file == file.name]
+        text = texts(file.path, options.limits, (line.source_line for line in here))
+        found += [Refused(*line, text[line.source_line]) for line in here]
+    return found
+
+
+def _first(headers: list[Header], name: str) -> Any:
+    return next((value for header in headers if (value := getattr(header, name)) is not None), None)
+
+
+def _machine(headers: list[Header]) -> Machine:
+    names = ("computer", "installation", "timezone", "unix_start_s", "max_procs")
+    notes = tuple(dict.fromkeys(note for header in headers for note in header.notes))
+    return Machine(notes=notes, **{name: _first(headers, name) for name in names})
+
+
+def _sizes(headers: list[Header]) -> dict[str, int]:
+    """What the header says of the machine's size, which the registry may contradict."""
+    stated = {name: _first(headers, name) for name in ("max_procs", "max_nodes")}
+    return {f"header_{name}": size for name, size in stated.items() if size is not None}

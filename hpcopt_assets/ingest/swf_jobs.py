@@ -1,33 +1,56 @@
-"""From SWF fields to jobs: what each field means, what it may hold, what is remarkable about a row.
+"""From SWF fields to records: what each field means, what it may hold, what is remarkable about a row.
 
-In:  an `SwfLog`.   Out: `trace_jobs` columns, and the records that are no jobs, each with its reason.
+In:  an `SwfLog` a file.   Out: records (`parsed.RECORD_SCHEMA`), and the lines that are none, with reasons.
 Source: Standard Workload Format 2.2, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
-from hpcopt_assets.contracts.tables import TRACE_JOBS
+from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
-from hpcopt_assets.ingest.swf import SwfLog
+from hpcopt_assets.ingest.canonical import flag_list
+from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
 from hpcopt_assets.ingest.swf_header import SPAN_MAX_S
 from hpcopt_assets.ingest.swf_lines import FIELDS_COUNT, Refused
+from hpcopt_assets.ingest.swf_log import SwfLog
 
 UNKNOWN = -1.0
 ID_MAX = 2**53
 # Larger whole numbers are not exact in float64.
 CPU_MAX_S = 2**40
 KB = 1024
-STATES = {0.0: JobState.FAILED, 1.0: JobState.COMPLETED, 5.0: JobState.CANCELLED}
+STATES = {
+    0.0: JobState.FAILED,
+    1.0: JobState.COMPLETED,
+    3.0: JobState.COMPLETED,
+    4.0: JobState.FAILED,
+    5.0: JobState.CANCELLED,
+}
 CANCELLED = 5.0
+WHERE = ("source_file", "source_line")
+SAID = ("submit_s", *(name for name in SWF_FIELDS if name not in ("job", "submit")))
+# What a line says of its job, once its submission is counted from the epoch.
 TIMES = ("submit", "wait", "run", "requested_time", "think_time")
 PARTS = (2.0, 3.0, 4.0)
-# Status of a line that tells one burst of a job which was swapped out; another line sums the job up.
+# Status of a line that tells one burst of a job which was swapped out (to be continued; the last one, which
+# completed; the last one, which failed); another line sums the job up.
+
+
+class Lost(NamedTuple):
+    """A data line that became no job."""
+
+    source_file: str
+    source_line: int
+    code: RejectCode
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -69,7 +92,11 @@ def _is_bad(name: str, field: Field) -> pl.Expr:
     good = value.is_between(0.0, field.hi)
     if field.is_whole:
         good &= value == value.floor()
-    return ~(good if field.unknown is not None else good | (value == UNKNOWN))
+    if field.unknown is None:
+        good |= value == UNKNOWN
+    elif name == "submit":
+        good |= (value == UNKNOWN) & pl.col("status").is_in(PARTS)  # the first part states it for all
+    return ~good
 
 
 def _refusal(field: Field, value: float) -> tuple[RejectCode, str]:
@@ -117,28 +144,70 @@ def _with_memory(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Refused]]:
     return records.filter(~is_too_much), refused
 
 
-def _one_line_a_job(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Refused]]:
-    """The line that stands for each job: its first, but a line of a part only where no other sums it up.
+def _with_submission(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost]]:
+    """Parts without a submit time take their job's; they are refused where no line of the job has one."""
+    if not records["submit_s"].null_count():
+        return records, []
+    records = records.with_columns(pl.col("submit_s").fill_null(pl.col("submit_s").min().over("job")))
+    field = FIELDS["submit"]
+    lost = [
+        Lost(name, number, *_refusal(field, UNKNOWN))
+        for name, number in records.filter(pl.col("submit_s").is_null()).select(WHERE).iter_rows()
+    ]
+    return records.filter(pl.col("submit_s").is_not_null()), lost
+
+
+def _one_line_a_job(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost], int]:
+    """One record for each job number, the lines that contradict it, and how many lines were merged into it.
 
     SWF 2.2, usage note: a job that was swapped out has a summary line (status 0 or 1) and a line for each
-    burst (2, 3 or 4) under the same number; studies of the workload use the summary alone.
+    burst (2, 3 or 4) under the same number; studies of the workload use the summary alone. Bursts that no
+    line sums up are summed here; the sum is unknown where one of them is, or where it is more than a field
+    may hold. A line that says the same as the kept one (overlapping files) is merged.
     """
     if records["job"].n_unique() == records.height:
-        return records, []
-    records = records.with_columns(is_part=pl.col("status").is_in(PARTS))
-    kept = pl.col("source_line").sort_by("is_part", "source_line").first().over("job")
-    records = records.with_columns(kept.alias("kept_line"))
-    is_kept = pl.col("source_line") == pl.col("kept_line")
-    refused = [
-        Refused(
+        return records.with_columns(is_summed=pl.lit(False)), [], 0
+    is_first, is_last = pl.col("submit") != UNKNOWN, pl.col("status").is_in(PARTS[1:])
+    records = records.with_columns(is_part=pl.col("status").is_in(PARTS)).sort(
+        "job", "is_part", "submit_s", ~is_first, is_last, *WHERE
+    )
+    first = pl.col("is_part").first().over("job")
+    bursts = records.filter(first)
+    summed = (
+        bursts.unique(["job", *SAID], maintain_order=True)
+        .group_by("job", maintain_order=True)
+        .agg(
+            pl.exclude("run", "status", "cpu").first(),
+            pl.when((pl.col("run") != UNKNOWN).all() & (pl.col("run").sum() <= SPAN_MAX_S))
+            .then(pl.col("run").sum())
+            .otherwise(UNKNOWN)
+            .alias("run"),
+            pl.col("status").last(),
+            pl.when(pl.len() == 1).then(pl.col("cpu").first()).otherwise(UNKNOWN).alias("cpu"),
+            is_summed=pl.len() > 1,
+        )
+    )
+    rest = records.filter(~first).with_columns(
+        *(pl.col(name).first().over("job").alias(f"kept_{name}") for name in (*SAID, *WHERE)),
+        is_summed=pl.lit(False),
+    )
+    is_kept = pl.all_horizontal(pl.col(name) == pl.col(f"kept_{name}") for name in WHERE)
+    says_same = pl.all_horizontal(pl.col(name) == pl.col(f"kept_{name}") for name in SAID)
+    kept = rest.filter(is_kept)
+    contradicting = rest.filter(~is_kept & ~pl.col("is_part") & ~says_same)
+    lost = [
+        Lost(
+            row["source_file"],
             row["source_line"],
             RejectCode.DUPLICATE_JOB_ID,
-            f"{'part of ' if row['is_part'] else ''}job {row['job']:.0f}, which line {row['kept_line']} "
-            "tells, one line for each job needed",
+            f"job {row['job']:.0f}, which line {row['kept_source_line']} of {row['kept_source_file']} tells "
+            "otherwise, one line for each job needed",
         )
-        for row in records.filter(~is_kept).iter_rows(named=True)
+        for row in contradicting.iter_rows(named=True)
     ]
-    return records.filter(is_kept), refused
+    columns = [*records.columns, "is_summed"]
+    whole = pl.concat([kept.select(columns), summed.select(columns)])
+    return whole, lost, records.height - whole.height - len(lost)
 
 
 def _known(name: str) -> pl.Expr:
@@ -158,117 +227,84 @@ def _text(name: str) -> pl.Expr:
     return _known(name).cast(pl.Int64).cast(pl.String)
 
 
-def _flags(dangling: pl.Expr) -> dict[QualityFlag, pl.Expr]:
-    """When a row carries a flag; columns are those of `_canonical`'s first step beside the raw fields."""
-    return {
+def _own_flags() -> pl.Expr:
+    """The flags that only SWF lines can have, as a list."""
+    conditions = {
         QualityFlag.EXTRA_FIELDS: pl.col("fields_count") > FIELDS_COUNT,
         QualityFlag.FRACTIONAL_TIME: pl.any_horizontal(
             pl.col(name) != pl.col(name).floor() for name in TIMES
         ),
-        QualityFlag.OUT_OF_ORDER: pl.col("submit") < pl.col("submit").cum_max(),
-        QualityFlag.RUNTIME_OVER_REQUEST: pl.col("runtime_s") > pl.col("requested_runtime_s"),
-        QualityFlag.ZERO_REQUEST: pl.col("requested_runtime_s") == 0,
-        QualityFlag.ALLOCATED_DIFFERS: pl.col("allocated_procs") != pl.col("requested_procs"),
-        QualityFlag.DANGLING_PREDECESSOR: dangling,
-        QualityFlag.PROCS_FROM_ALLOCATION: (
-            pl.col("requested_procs").is_null() & pl.col("allocated_procs").is_not_null()
-        ),
+        QualityFlag.OUT_OF_ORDER: pl.col("is_out_of_order"),
+        QualityFlag.DANGLING_PREDECESSOR: pl.col("is_dangling"),
         QualityFlag.UNKNOWN_STATUS: ~pl.col("status").is_in([*STATES, UNKNOWN]),
+        QualityFlag.PARTS_SUMMED: pl.col("is_summed"),
     }
+    return flag_list(conditions)
 
 
-def _with_flags(frame: pl.DataFrame, flags: dict[QualityFlag, pl.Expr]) -> pl.DataFrame:
-    """Adds `quality_flags`. Few combinations occur, so each list is made once and joined by its bit mask."""
-    mask = pl.sum_horizontal(
-        expression.fill_null(False).cast(pl.Int64) * 2**flag.code for flag, expression in flags.items()
-    )
-    frame = frame.with_columns(mask.alias("mask"))
-    masks = frame["mask"].unique().to_list()
-    lists = pl.DataFrame(
-        {
-            "mask": masks,
-            "quality_flags": [[flag.value for flag in flags if mask & 2**flag.code] for mask in masks],
-        },
-        schema={"mask": pl.Int64, "quality_flags": pl.List(pl.String)},
-    )
-    return frame.join(lists, on="mask", how="left", maintain_order="left")
-
-
-def _canonical(records: pl.DataFrame, unix_start_s: int, trace_id: str, source_file: str) -> pl.DataFrame:
-    """`trace_jobs` from records in which every field can be taken, in the table's row order."""
+def _records(whole: pl.DataFrame) -> pl.DataFrame:
+    """Records from lines in which every field can be taken, one line a job."""
     never_started = (pl.col("status") == CANCELLED) & (pl.col("run") == UNKNOWN)
-    is_dangling = _known("preceding").is_not_null() & ~pl.col("preceding").is_in(records["job"].implode())
-    frame = records.with_columns(
-        submit_s=_seconds("submit") + unix_start_s,
+    frame = whole.with_columns(
         queued_s=pl.when(~never_started).then(_seconds("wait")),
         runtime_s=_seconds("run"),
         requested_runtime_s=_seconds("requested_time"),
         requested_procs=_positive("requested").cast(pl.Int64),
         allocated_procs=_positive("allocated").cast(pl.Int64),
-        is_dangling=is_dangling,
+        is_dangling=_known("preceding").is_not_null() & ~pl.col("preceding").is_in(whole["job"].implode()),
     )
-    frame = _with_flags(frame, _flags(pl.col("is_dangling"))).sort("submit_s", "job")
     start_s = pl.col("submit_s") + pl.col("queued_s")
-    procs = pl.coalesce("requested_procs", "allocated_procs")
-
-    def nothing(name: str, dtype: type[pl.DataType]) -> pl.Expr:
-        return pl.lit(None, dtype=dtype).alias(name)
-
-    jobs = frame.select(
-        pl.lit(trace_id).alias("trace_id"),
-        _text("job").alias("job_id"),
-        pl.lit(source_file).alias("source_file"),
-        "source_line",
-        "submit_s",
-        nothing("eligible_s", pl.Int64),
-        start_s.alias("start_s"),
-        (start_s + pl.col("runtime_s")).alias("end_s"),
-        pl.col("queued_s").alias("wait_s"),
-        "runtime_s",
-        pl.col("submit_s").alias("release_s"),
-        pl.lit(0, dtype=pl.Int64).alias("hold_s"),
-        "requested_runtime_s",
-        pl.when(pl.col("requested_runtime_s").is_null())
+    own = {
+        "job_id": _text("job"),
+        "start_s": start_s,
+        "end_s": start_s + pl.col("runtime_s"),
+        "requested_runtime_kind": pl.when(pl.col("requested_runtime_s").is_null())
         .then(pl.lit(RequestKind.UNKNOWN.value))
-        .otherwise(pl.lit(RequestKind.LIMIT.value))
-        .alias("requested_runtime_kind"),
-        procs.alias("procs"),
-        "requested_procs",
-        "allocated_procs",
-        nothing("nodes", pl.Int64),
-        nothing("gpus", pl.Int64),
-        pl.col("requested_memory_bytes").round().cast(pl.Int64),
-        pl.col("used_memory_bytes").round().cast(pl.Int64),
-        (_known("cpu") * pl.coalesce("allocated_procs", "requested_procs")).alias("cpu_used_s"),
-        pl.col("status")
-        .replace_strict(
+        .otherwise(pl.lit(RequestKind.LIMIT.value)),
+        "requested_memory_bytes": pl.col("requested_memory_bytes").round().cast(pl.Int64),
+        "used_memory_bytes": pl.col("used_memory_bytes").round().cast(pl.Int64),
+        "cpu_used_s": _known("cpu") * pl.coalesce("allocated_procs", "requested_procs"),
+        "state": pl.col("status").replace_strict(
             {status: state.value for status, state in STATES.items()}, default=JobState.UNKNOWN.value
-        )
-        .alias("state"),
-        pl.lit(1, dtype=pl.Int64).alias("attempt"),
-        pl.lit(1, dtype=pl.Int64).alias("attempt_count"),
-        _text("user"),
-        _text("group"),
-        nothing("account", pl.String),
-        _text("queue"),
-        _text("partition"),
-        nothing("array_job_id", pl.String),
-        nothing("het_group_id", pl.String),
-        pl.when(~pl.col("is_dangling")).then(_text("preceding")).alias("preceding_job_id"),
-        _seconds("think_time").alias("think_time_s"),
-        "quality_flags",
+        ),
+        "attempt": pl.lit(1),
+        "attempt_count": pl.lit(1),
+        "user": _text("user"),
+        "group": _text("group"),
+        "queue": _text("queue"),
+        "partition": _text("partition"),
+        "preceding_job_id": pl.when(~pl.col("is_dangling")).then(_text("preceding")),
+        "think_time_s": _seconds("think_time"),
+        "quality_flags": _own_flags(),
+    }
+    sizes = ("requested_procs", "allocated_procs")
+    as_they_are = (*WHERE, *sizes, "submit_s", "runtime_s", "requested_runtime_s")
+    return frame.select(
+        (own[name] if name in own else pl.col(name) if name in as_they_are else pl.lit(None))
+        .cast(dtype)
+        .alias(name)
+        for name, dtype in RECORD_SCHEMA.items()
     )
-    return TRACE_JOBS.shape(jobs)
 
 
-def swf_jobs(log: SwfLog, *, trace_id: str, source_file: str) -> tuple[pl.DataFrame, list[Refused]]:
-    """`trace_jobs` of an SWF log, and every data line that became no job, by line.
+def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> tuple[pl.DataFrame, list[Lost], int]:
+    """Records of a trace's SWF files (name, log), every data line that is none, and how many were merged.
 
-    A record is refused for the first of its fields that holds what it may not, then for too much memory,
-    then for a job number that another line has.
+    A line is refused for the first of its fields that holds what it may not, then for too much memory, then
+    for contradicting another line on the same job.
     """
-    records, bad_fields = _judged(log.fields)
-    records, bad_memory = _with_memory(records)
-    records, twice = _one_line_a_job(records)
-    jobs = _canonical(records, log.header.unix_start_s or 0, trace_id, source_file)
-    return jobs, sorted([*log.refused, *bad_fields, *bad_memory, *twice])
+    parts, lost = [], []
+    for name, log in logs:
+        records, bad_fields = _judged(log.fields)
+        records, bad_memory = _with_memory(records)
+        lost += [Lost(name, *refused) for refused in (*log.refused, *bad_fields, *bad_memory)]
+        parts.append(
+            records.with_columns(
+                source_file=pl.lit(name),
+                submit_s=_seconds("submit") + (log.header.unix_start_s or 0),
+                is_out_of_order=_known("submit") < pl.col("submit").cum_max(),
+            )
+        )
+    records, orphans = _with_submission(pl.concat(parts))
+    whole, twice, merged = _one_line_a_job(records)
+    return _records(whole), sorted([*lost, *orphans, *twice]), merged + whole.height

@@ -89,24 +89,25 @@ class Schedule:
 
     @classmethod
     def paired(cls, first: pl.DataFrame, second: pl.DataFrame) -> tuple[Schedule, Schedule]:
-        """The jobs that started and ran in both frames, joined by `job_id`, both in the order of `first`.
+        """The jobs that started and ran in both frames, joined by job and attempt, in the order of `first`.
 
         Both hold the processors that the jobs asked for: what is compared is when the same jobs ran.
         """
-        wanted = ["job_id", "release_s", "start_s", "runtime_s", "procs", "user"]
+        key = ["job_id", "attempt"]
+        wanted = [*key, "release_s", "start_s", "runtime_s", "procs", "user"]
         both = (
             first.filter(has_run())
             .select(wanted)
             .join(
                 second.filter(has_run()).select(wanted),
-                on="job_id",
+                on=key,
                 how="inner",
                 suffix="_second",
                 maintain_order="left",
                 validate="1:1",
             )
         )
-        other = both.select(pl.col(f"{name}_second").alias(name) for name in wanted[1:])
+        other = both.select(pl.col(f"{name}_second").alias(name) for name in wanted[len(key) :])
         return (
             replace(cls.of(both), left_out_count=first.height - both.height),
             replace(cls.of(other), left_out_count=second.height - both.height),

@@ -20,9 +20,11 @@ from hpcopt_assets.contracts.config import (
     CONFIG_MODELS,
     FidelityConfig,
     Frozen,
+    IngestConfig,
     ObjectiveConfig,
     PoliciesConfig,
     Policy,
+    ProfileConfig,
     SyntheticConfig,
     TracesConfig,
 )
@@ -37,6 +39,8 @@ class Configs:
     objective: ObjectiveConfig
     fidelity: FidelityConfig
     traces: TracesConfig
+    ingest: IngestConfig
+    profile: ProfileConfig
     synthetic: SyntheticConfig
 
     def policy(self, policy_id: str) -> Policy:

@@ -9,6 +9,7 @@ Not here: judging values (assets/checks.py).
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -39,23 +40,31 @@ class StoreIOManager(dg.ConfigurableIOManager):
         partition = context.asset_partition_key if context.has_asset_partitions else None
         return part_path(Path(self.store), tuple(context.asset_key.path), partition)
 
-    def handle_output(self, context: dg.OutputContext, obj: pl.DataFrame) -> None:
-        """Write the frame in its contract's shape and record what was written."""
+    def handle_output(self, context: dg.OutputContext, obj: pl.DataFrame | Path) -> None:
+        """Write a frame in its contract's shape, or take over a parquet file, and record what is kept.
+
+        A table too large for memory comes as the path of a file that its room wrote, which is moved.
+        """
         table = TABLES[context.definition_metadata[TABLE_METADATA]]
-        frame = table.shape(obj)
         target = self._path(context)
         with beside(target) as temporary:
-            frame.write_parquet(temporary, compression="zstd", statistics=True)
+            if isinstance(obj, Path):
+                shutil.move(obj, temporary)
+            else:
+                table.shape(obj).write_parquet(temporary, compression="zstd", statistics=True)
+            stored = pl.scan_parquet(temporary, hive_partitioning=False)
+            rows = stored.select(pl.len()).collect().item()
+            first_rows = stored.head(PREVIEW_ROWS).collect()
             size = temporary.stat().st_size
             with temporary.open("rb") as handle:
                 version = hashlib.file_digest(handle, "sha256").hexdigest()
         context.step_context.set_data_version(context.asset_key, dg.DataVersion(version))
         context.add_output_metadata(
             {
-                "dagster/row_count": frame.height,
+                "dagster/row_count": rows,
                 "dagster/uri": dg.MetadataValue.path(str(target)),
                 "size_bytes": size,
-                "first_rows": dg.MetadataValue.md(markdown_table(frame.head(PREVIEW_ROWS))),
+                "first_rows": dg.MetadataValue.md(markdown_table(first_rows)),
             }
         )
 

@@ -23,6 +23,8 @@ from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.usage import usage
 
 MAGIC = b"PAR1"
+RAW_COLUMNS = {"run_time", "jid"}
+# Columns that PM100 and F-DATA have and no table of ours.
 REPORT_NAME = "ingest_report.json"
 NAMES_SHOWN = 4
 FOUND_CHARS = 200
@@ -46,11 +48,28 @@ class Machine(BaseModel):
             return None
 
 
-def write_jobs(jobs: pl.DataFrame, machine: Machine | None, target: Path) -> None:
-    """Write `trace_jobs`; the machine goes into the file's key-value metadata."""
+def with_machine(jobs_path: Path, machine: Machine | None, target: Path) -> None:
+    """Copy a parquet file of `trace_jobs`, row group by row group; the machine goes into its metadata."""
+    import pyarrow.parquet as pq
+
     stated = machine.model_dump(mode="json") if machine else {}
     metadata = {key: str(value) for key, value in stated.items()}
-    jobs.write_parquet(target, compression="zstd", metadata=metadata)
+    source = pq.ParquetFile(jobs_path)
+    schema = source.schema_arrow.with_metadata({**(source.schema_arrow.metadata or {}), **metadata})
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        for group in range(source.num_row_groups):
+            writer.write_table(source.read_row_group(group).cast(schema))
+
+
+def is_trace_jobs(path: Path) -> bool:
+    """Whether a file is parquet with the first column of our tables, and not a raw trace in parquet."""
+    if not is_parquet(path):
+        return False
+    try:
+        names = list(pl.read_parquet_schema(path))
+    except pl.exceptions.PolarsError:
+        return True  # damaged: `read_jobs` says so
+    return not names or names[0] == TRACE_JOBS.names[0] or not RAW_COLUMNS & set(names)
 
 
 def is_parquet(path: Path) -> bool:

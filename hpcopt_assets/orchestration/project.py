@@ -43,6 +43,11 @@ class Project:
         return self.home / "data" / "dossiers"
 
     @property
+    def profiles(self) -> Path:
+        """One folder of figures a trace."""
+        return self.home / "data" / "profiles"
+
+    @property
     def duckdb(self) -> Path:
         """The catalog of views over the store."""
         return self.home / "data" / "hpcopt.duckdb"

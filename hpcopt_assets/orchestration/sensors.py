@@ -17,7 +17,7 @@ from hpcopt_assets.orchestration.orphans import unfinished_runs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.provenance import latest
-from hpcopt_assets.orchestration.sources import find_sources
+from hpcopt_assets.orchestration.sources import files_of, find_sources, known_traces
 
 RAW_TRACE = dg.AssetKey("raw_trace")
 PARTITION_TAG = "dagster/partition"
@@ -35,16 +35,24 @@ class Arrived:
 
 
 def settled(project: Project, registry: TracesConfig, now_s: float) -> dict[str, Arrived]:
-    """Trace id -> its files and registry entry, for files that have not changed within the last seconds."""
-    found = {}
-    for trace_id, paths in find_sources(project.raw).items():
+    """Trace id -> its files and registry entry, for files that have not changed within the last seconds.
+
+    A trace that is a part of another shares its files.
+    """
+    found: dict[str, Arrived] = {}
+    owners = known_traces(project.raw, registry)
+    for owner, sources in find_sources(project.raw).items():
+        paths = [path for source in sources for path in (source, *files_of(source))]
         # A broken link has no target to look at: its trace is to fail visibly, so it is looked at itself.
-        facts = [(path.name, path.stat() if path.exists() else path.lstat()) for path in paths]
+        facts = [(str(path), path.stat() if path.exists() else path.lstat()) for path in paths]
         changed_at_s = max(stat.st_mtime for _, stat in facts)
         if now_s - changed_at_s >= SETTLED_AFTER_S:
-            files = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts]
-            text = repr(files) + registry.entry(trace_id).model_dump_json()
-            found[trace_id] = Arrived(_word(text), changed_at_s)
+            files = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
+            found |= {
+                trace_id: Arrived(_word(files + registry.entry(trace_id).model_dump_json()), changed_at_s)
+                for trace_id, whose in owners.items()
+                if whose == owner
+            }
     return found
 
 

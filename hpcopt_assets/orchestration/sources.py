@@ -1,7 +1,7 @@
-"""From files in data/raw to traces: which file belongs to which trace id (the partition key).
+"""From data/raw to traces: which files belong to which trace id (the partition key).
 
-In:  file names.   Out: `trace_id_of`, `find_sources`, `source_of`.
-Not here: what the files hold (reader.py).
+In:  file and folder names, the registry.   Out: `trace_id_of`, `find_sources`, `files_of`, `source_files`.
+Not here: what the files hold (ingest/).
 """
 
 from __future__ import annotations
@@ -11,30 +11,26 @@ import os
 import re
 from pathlib import Path
 
-from hpcopt_assets.contracts.config import SAFE_ID
+from hpcopt_assets.contracts.config import SAFE_ID, TracesConfig
 from hpcopt_assets.contracts.errors import TraceError
 
-FORMAT_SUFFIX = re.compile(r"(\.swf)?(\.gz)?$", re.IGNORECASE)
+FORMAT_SUFFIX = re.compile(r"(\.(swf|log|txt|csv|sacct|pbs|acct|parquet))?(\.gz)?$", re.IGNORECASE)
 PARTIAL_SUFFIXES = (".tmp", ".part")
 HASH_LENGTH = 10
 READABLE_LENGTH = 150
 MADE_ID = re.compile(rf".*--[0-9a-f]{{{HASH_LENGTH}}}")
 
 
-def trace_id_of(file_name: str) -> str:
-    """The trace id of a file in data/raw: its name without `.swf`, `.gz` or `.swf.gz`.
+def trace_id_of(name: str) -> str:
+    """The trace id of a file or folder of data/raw: its name without the usual endings of logs.
 
     A name that is no legal id is rewritten and carries a hash of the original, so that two different names
     never share an id; a name that only looks as if it had been rewritten is rewritten too. Two dots in a
     row are not legal: Dagster reads `a...b` as a range of partitions.
     """
-    stem = FORMAT_SUFFIX.sub("", file_name, count=1) or file_name
-    if (
-        SAFE_ID.fullmatch(stem)
-        and ".." not in stem
-        and not stem.endswith(".")
-        and not MADE_ID.fullmatch(stem)
-    ):
+    stem = FORMAT_SUFFIX.sub("", name, count=1) or name
+    is_legal = SAFE_ID.fullmatch(stem) and ".." not in stem and not stem.endswith(".")
+    if is_legal and not MADE_ID.fullmatch(stem):
         return stem
     readable = re.sub(r"[^A-Za-z0-9_.-]+|\.{2,}", "_", stem)[:READABLE_LENGTH].strip("_.-") or "trace"
     digest = hashlib.sha256(os.fsencode(stem)).hexdigest()[:HASH_LENGTH]
@@ -49,11 +45,12 @@ def is_source_name(name: str) -> bool:
 
 
 def _is_source(path: Path) -> bool:
-    return is_source_name(path.name) and (path.is_file() or (path.is_symlink() and not path.exists()))
+    is_there = path.is_file() or path.is_dir() or (path.is_symlink() and not path.exists())
+    return is_source_name(path.name) and is_there
 
 
 def find_sources(raw_dir: Path) -> dict[str, list[Path]]:
-    """Trace id -> the files of `raw_dir` that claim it, both in name order; empty for a missing folder.
+    """Trace id -> the files and folders of `raw_dir` that claim it, by name; none for a missing folder.
 
     Hidden files, README and files still being copied (`.tmp`, `.part`) are no traces. A broken link is
     listed, so that its own trace fails visibly.
@@ -65,21 +62,48 @@ def find_sources(raw_dir: Path) -> dict[str, list[Path]]:
     return dict(sorted(found.items()))
 
 
-def source_of(raw_dir: Path, trace_id: str) -> Path:
-    """The one file of a trace. Raises `TraceError` where there is none, or more than one."""
-    files = find_sources(raw_dir).get(trace_id, [])
-    if len(files) == 1:
-        return files[0]
-    if files:
-        raise TraceError(
-            found=f"{len(files)} files claim the trace id: {', '.join(path.name for path in files)}",
-            needed="one file for each trace id is needed",
-            where=f"trace {trace_id} in {raw_dir}",
-            next_step="Remove or rename all but one of them.",
-        )
-    raise TraceError(
-        found="no file for this trace",
-        needed="one file for each trace id is needed",
-        where=f"trace {trace_id} in {raw_dir}",
-        next_step=f"Put the log back as {trace_id}.swf or {trace_id}.swf.gz, or delete the partition.",
+def known_traces(raw_dir: Path, registry: TracesConfig) -> dict[str, str]:
+    """Every trace there is -> the id under which its files stand: itself, or the trace it is a part of."""
+    found = {}
+    for trace_id in find_sources(raw_dir):
+        found[trace_id] = trace_id
+        found |= dict.fromkeys(registry.parts_of(trace_id), trace_id)
+    return found
+
+
+def files_of(source: Path) -> list[Path]:
+    """The files of one source: itself, or those of a folder and its subfolders in name order."""
+    if not source.is_dir():
+        return [source]
+    return sorted(
+        path
+        for path in source.rglob("*")
+        if not path.is_dir() and all(map(_is_source, (path, *_between(source, path))))
     )
+
+
+def _between(folder: Path, path: Path) -> list[Path]:
+    return [parent for parent in path.parents if parent.is_relative_to(folder) and parent != folder]
+
+
+def source_files(raw_dir: Path, trace_id: str, registry: TracesConfig) -> list[Path]:
+    """All files of a trace. Raises `TraceError` where there are none, or two sources claim the id."""
+    owner = registry.entry(trace_id).part_of or trace_id
+    sources = find_sources(raw_dir).get(owner, [])
+    where = f"trace {trace_id} in {raw_dir}"
+    if len(sources) > 1:
+        raise TraceError(
+            found=f"{len(sources)} sources claim the trace id: {', '.join(path.name for path in sources)}",
+            needed="one file or folder for each trace id",
+            where=where,
+            next_step="Remove or rename all but one of them, or put them into one folder of that name.",
+        )
+    files = [path for source in sources for path in files_of(source)]
+    if not files:
+        raise TraceError(
+            found="an empty folder" if sources else "no file for this trace",
+            needed="one file or folder for each trace id",
+            where=where,
+            next_step=f"Put the log back as {owner}.<ending> or {owner}/, or delete the partition.",
+        )
+    return files

@@ -30,6 +30,8 @@ ZERO_AT = -0.7
 ZEROS_WIDE = 0.4
 SHORTEST_AXIS = 10.0
 TICKS_BETWEEN_BELOW = 200
+SIZE_TICKS_MAX = 13
+# More labels of up to nine characters would touch.
 TIME_TICKS = (
     (1, "1 s"),
     (10, "10 s"),
@@ -90,6 +92,37 @@ def slowdown_distribution(samples: Sequence[Sample], *, file_name: str, title: s
         title,
         "Share of jobs whose bounded slowdown is at most the value below; the dotted line marks 95 % of the "
         f"jobs. Logarithmic from 1 (no delay). Exact at {POINTS_MAX} values.",
+    )
+
+
+def runtime_distribution(samples: Sequence[Sample], *, file_name: str, title: str) -> Drawing:
+    """Runtimes in seconds, recorded and requested; those of zero stand apart at the left."""
+    top = _top(samples)
+    ticks = [(float(np.log10(at)), name) for at, name in TIME_TICKS if at <= top]
+    axis = _Axis("time (logarithmic)", [(ZERO_AT, "0 s"), *ticks], top, has_zeros=True)
+    return Drawing(
+        file_name,
+        _curves(samples, axis, file_name, title),
+        title,
+        "Share of jobs whose time is at most the value below; the dotted line marks 95 % of the jobs. "
+        "Logarithmic from 1 s on; bars at the left: times of less than half a second. "
+        f"Exact at {POINTS_MAX} values.",
+    )
+
+
+def size_distribution(samples: Sequence[Sample], *, file_name: str, title: str, x_label: str) -> Drawing:
+    """Sizes of jobs: whole numbers from 1 on, with powers of two as ticks. `x_label` names their unit."""
+    top = _top(samples)
+    powers = range(int(np.log2(top)) + 1)
+    step = -(-len(powers) // SIZE_TICKS_MAX)
+    ticks = [(float(np.log10(2**power)), f"{2**power:,}") for power in powers[::step]]
+    axis = _Axis(f"{x_label} (logarithmic)", ticks, top, has_zeros=False)
+    return Drawing(
+        file_name,
+        _curves(samples, axis, file_name, title),
+        title,
+        "Share of jobs whose size is at most the value below; the dotted line marks 95 % of the jobs. "
+        f"Logarithmic from 1 on. Exact at {POINTS_MAX} values.",
     )
 
 

@@ -20,6 +20,8 @@ BUCKETS_MAX = 240
 # One bucket is then about 2 pt wide on paper: finer detail could not be seen.
 PANEL_INCHES = 1.75
 SECONDS_PER_DAY = 86400
+FIRST_DATE, LAST_DATE = -719_162.0, 2_932_896.0
+# 0001-01-01 and 9999-12-31 in days since the epoch: matplotlib knows no others, a broken clock may.
 
 
 class Steps(Protocol):
@@ -98,7 +100,7 @@ def step_lines(
             ax.set_ylim(bottom=0)
             ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
             ax.yaxis.set_major_formatter("{x:,.0f}")
-        _dates(axes[-1])
+        dates(axes[-1])
 
     svg = draw(file_name, 0.45 + PANEL_INCHES * len(panels), title, paint)
     drawn = cut(panels[0].replayed)
@@ -124,9 +126,14 @@ def _series(ax: Any, cut: Buckets, look: Line, label: str, *, has_area: bool) ->
         ax.stairs(cut.mean, days, color=look.colour, linewidth=look.width, baseline=None, label=label)
 
 
-def _dates(ax: Any) -> None:
+def dates(ax: Any) -> None:
+    """Dates (UTC) on a time axis in days since the epoch; the days themselves where there are no dates."""
     from matplotlib.dates import UTC, AutoDateLocator, ConciseDateFormatter
 
+    first, last = ax.get_xlim()
+    if first < FIRST_DATE or last > LAST_DATE:
+        ax.set_xlabel("days since 1970-01-01 (UTC)")
+        return
     locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))  # type: ignore[no-untyped-call]

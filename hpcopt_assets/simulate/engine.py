@@ -72,7 +72,9 @@ def to_schedule(workload: Workload, policy: Policy, start_s: IntArray) -> pl.Dat
         .otherwise(pl.lit(EstimateSource.REQUEST.value))
     )
     frame = (
-        workload.jobs.select("trace_id", "job_id", "submit_s", "release_s", "procs", "left_out", "user")
+        workload.jobs.select(
+            "trace_id", "job_id", "attempt", "submit_s", "release_s", "procs", "left_out", "user"
+        )
         .with_columns(pl.Series(name, values).gather(place) for name, values in replayed.items())
         .with_columns(
             policy=pl.lit(policy.id), estimate_source=pl.when(pl.col("left_out").is_null()).then(source)

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.order import ROW_ORDER, job_order
 from hpcopt_assets.contracts.vocabulary import (
     Estimate,
     EstimateSource,
@@ -30,7 +31,7 @@ SHORTEST_ESTIMATE_S = 1
 _NEEDED = (
     *("trace_id", "job_id", "source_file", "source_line", "attempt", "submit_s", "release_s", "start_s"),
     *("runtime_s", "procs", "state", "requested_runtime_s", "requested_runtime_kind"),
-    *("queue", "partition", "user"),
+    *("partition_limit_s", "queue", "partition", "user"),
 )
 
 
@@ -124,20 +125,11 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int) -> Workload:
 
 
 def in_trace_order(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Rows by (release, submit, job order): by number if all ids are whole numbers, else by source line.
-
-    Rows that still tie (attempts of one job) are ordered by source file, line, attempt and id, so the
-    result does not depend on the order of the rows handed in.
-    """
+    """Rows in the contract's order, which does not depend on the order of the rows handed in."""
     number = jobs["job_id"].cast(pl.Int64, strict=False)
-    number = number if number.null_count() == 0 else pl.zeros(jobs.height, dtype=pl.Int64, eager=True)
-    if _is_increasing(jobs["release_s"], jobs["submit_s"], number):
-        return jobs
-    return (
-        jobs.with_columns(_number=number)
-        .sort("release_s", "submit_s", "_number", "source_file", "source_line", "attempt", "job_id")
-        .drop("_number")
-    )
+    if number.null_count() == 0 and _is_increasing(jobs["release_s"], jobs["submit_s"], number):
+        return jobs  # most logs are; numbers order as `job_order` does
+    return jobs.with_columns(job_order=job_order(pl.col("job_id"))).sort(ROW_ORDER).drop("job_order")
 
 
 def _is_increasing(*columns: pl.Series) -> bool:
@@ -172,16 +164,20 @@ def _left_out(capacity_procs: int) -> pl.Expr:
 def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """Columns `limit_s` and `is_fallback` of jobs in trace order.
 
-    A request that is not a positive time counts as missing. In its place stands the largest request among
-    jobs, replayed or not, released strictly earlier in the same queue (partition, if no job of the trace
-    has a queue; jobs without one form a queue of their own), else in the trace, else `DEFAULT_LIMIT_S`.
+    A request that is not a positive time counts as missing. In its place stands the registry's limit of the
+    job's partition, else the largest request among jobs, replayed or not, released strictly earlier in the
+    same queue (partition, if no job of the trace has a queue; jobs without one form a queue of their own),
+    else in the trace, else `DEFAULT_LIMIT_S`.
     """
     is_limit = (pl.col("requested_runtime_kind") == RequestKind.LIMIT.value) & (
         pl.col("requested_runtime_s") > 0
     )
     queue = "partition" if ordered["queue"].null_count() == ordered.height else "queue"
     asked = ordered.select(
-        "release_s", queue=pl.col(queue), request=pl.when(is_limit).then(pl.col("requested_runtime_s"))
+        "release_s",
+        "partition_limit_s",
+        queue=pl.col(queue),
+        request=pl.when(is_limit).then(pl.col("requested_runtime_s")),
     )
     is_fallback = asked["request"].is_null().alias("is_fallback")
     if not is_fallback.any():
@@ -194,6 +190,10 @@ def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
             pl.col("in_queue").first().over("queue", "release_s"),
             pl.col("in_trace").first().over("release_s"),
         )
-        .select(limit_s=pl.coalesce("request", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)))
+        .select(
+            limit_s=pl.coalesce(
+                "request", "partition_limit_s", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)
+            )
+        )
     )
     return limit["limit_s"], is_fallback

@@ -96,7 +96,7 @@ def test_a_column_of_the_wrong_type_is_refused() -> None:
 
 def test_a_schedule_row_either_starts_or_says_why_not() -> None:
     row = dict.fromkeys(REPLAY_SCHEDULE.names) | {
-        "trace_id": "t", "policy": "p", "job_id": "1", "submit_s": 0, "release_s": 0,
+        "trace_id": "t", "policy": "p", "job_id": "1", "attempt": 1, "submit_s": 0, "release_s": 0,
     }  # fmt: skip
     frame = pl.DataFrame([row], schema=REPLAY_SCHEDULE.polars_schema())
     with pytest.raises(ContractError, match="started_or_left_out"):

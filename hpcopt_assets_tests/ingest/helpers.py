@@ -5,10 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hpcopt_assets.contracts.config import IngestConfig, TraceEntry
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
+from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import Ingested, ingest
+
+LIMITS = IngestConfig(
+    max_file_bytes=10**9,
+    max_expanded_bytes=10**9,
+    max_line_characters=2**20,
+    max_rows=10**7,
+    warn_reject_ratio=0.01,
+    max_reject_ratio=0.2,
+    sort_memory_bytes=10**8,
+)
 
 
 def line(**fields: Any) -> str:
@@ -22,8 +34,15 @@ def tables_of(text: str | bytes, folder: Path, name: str = "made.swf", **about: 
     """The tables of an SWF text."""
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    about = {"capacity_procs": None, "timezone": None, "is_synthetic": False} | about
-    return ingest(path, trace_id="made", source_file=name, **about)
+    return ingest_files([path], folder, **about)
+
+
+def ingest_files(paths: list[Path], folder: Path, *, limits: IngestConfig = LIMITS, **about: Any) -> Ingested:
+    """The tables of some files as one trace; `about` are keys of its registry entry."""
+    staging = folder / "staging"
+    staging.mkdir(exist_ok=True)
+    files = tuple(SourceFile(path, path.name) for path in paths)
+    return ingest(files, trace_id="made", entry=TraceEntry(**about), limits=limits, staging=staging)
 
 
 def read_text(text: str | bytes, folder: Path, name: str = "made.swf", **about: Any) -> Ingested:

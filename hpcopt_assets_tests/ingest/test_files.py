@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import re
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +13,11 @@ from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest import reader, source
-from hpcopt_assets.ingest.reader import raw_trace_row
-from hpcopt_assets_tests.ingest.helpers import line, read_text
+from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile
+from hpcopt_assets.ingest.reader import raw_trace_rows
+from hpcopt_assets_tests.ingest.helpers import LIMITS, ingest_files, line, read_text
 
 TEXT = "; MaxProcs: 8\n" + "".join(
     line(job=k, submit=k, wait=1, run=9, requested=2) + "\n" for k in range(1, 50)
@@ -64,7 +68,7 @@ PACKED = gzip.compress(os.urandom(4000) + b"\n")
 WRONG: list[tuple[str, bytes, str]] = [
     ("empty", b"", "the file is empty"),
     ("empty, packed", gzip.compress(b""), "the file is empty"),
-    ("BOM alone", b"\xef\xbb\xbf", "no job line among 0 lines"),
+    ("BOM alone", b"\xef\xbb\xbf", "no line of a known format"),
     ("binary", b"\x7fELF\x02\x00\x01" + bytes(range(256)), "NUL bytes"),
     ("UTF-16", TEXT.encode("utf-16"), "binary or UTF-16"),
     ("zip", b"PK\x03\x04rest", "this is a zip archive"),
@@ -81,8 +85,9 @@ WRONG: list[tuple[str, bytes, str]] = [
         b"; MaxProcs: 8\n; Note: no jobs\n\n",
         "no job line among 3 lines (3 header, comment or blank)",
     ),
-    ("a csv", b"id,submit\n1,2\n", "2 refused; line 1: too_few_fields, 1 field, 18 needed"),
-    ("a long line", b"1 " * 2**24, "a line is longer than 1048576 bytes"),
+    ("a csv", b"id,submit\n1,2\n", "no line of a known format"),
+    ("a long line", b"1 " * 2**24, "the length of a line is 1,"),
+    ("damaged parquet", b"PAR1 and no more", "the parquet data cannot be read"),
 ]
 
 
@@ -93,16 +98,27 @@ def test_a_file_that_is_no_trace_is_refused_in_one_sentence(content: bytes, foun
     error = caught.value
     assert found in error.found
     assert error.where == str(tmp_path / "made.swf")
-    assert error.needed.endswith("needed")
+    assert error.needed
     assert error.next_step.endswith(".")
     assert "\n" not in str(error)
     assert len(str(error)) < 500
 
 
-def test_parquet_is_refused(tmp_path: Path):
+def test_a_csv_that_is_said_to_be_swf_tells_what_its_lines_lack(tmp_path: Path):
+    expected = "2 refused; line 1: too_few_fields, 1 field, 18 needed"
+    with pytest.raises(TraceError, match=expected):
+        read_text(b"id,submit\n1,2\n", tmp_path, format="swf")
+    with pytest.raises(TraceError, match="no job line among 0 lines"):
+        read_text(b"\xef\xbb\xbf", tmp_path, format="swf")
+
+
+def test_parquet_of_unknown_columns_is_refused_and_parquet_is_no_swf(tmp_path: Path):
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "t.swf")
+    raw = (tmp_path / "t.swf").read_bytes()
+    with pytest.raises(TraceError, match=r"parquet with columns a .*the columns of PM100"):
+        read_text(raw, tmp_path)
     with pytest.raises(TraceError, match="this is a parquet file"):
-        read_text((tmp_path / "t.swf").read_bytes(), tmp_path)
+        read_text(raw, tmp_path, format="swf")
 
 
 def wrong_path(kind: str, folder: Path) -> Path:
@@ -127,11 +143,10 @@ def wrong_path(kind: str, folder: Path) -> Path:
 )
 def test_a_path_that_is_no_file_is_refused(kind: str, found: str, tmp_path: Path):
     path = wrong_path(kind, tmp_path)
-    about = {"capacity_procs": None, "timezone": None, "is_synthetic": False}
-    with pytest.raises(TraceError, match=found.replace("(", r"\(").replace(")", r"\)")):
-        reader.ingest(path, trace_id="t", source_file="t.swf", **about)
-    with pytest.raises(TraceError):
-        raw_trace_row(path, trace_id="t", raw_dir=tmp_path, entry=TraceEntry())
+    with pytest.raises(TraceError, match=re.escape(found)):
+        ingest_files([path], tmp_path)
+    with pytest.raises(TraceError, match=re.escape(found)):
+        raw_trace_rows((SourceFile(path, "t.swf"),), trace_id="t", entry=TraceEntry(), limits=LIMITS)
 
 
 def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -145,13 +160,13 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def read_then_append(path: Path) -> object:
-        log = swf_read(path)
-        path.write_text(TEXT + line(job=99))
-        return log
+    def read_then_append(files: tuple[SourceFile, ...], options: Options) -> Parsed:
+        parsed = swf_read(files, options)
+        files[0].path.write_text(TEXT + line(job=99))
+        return parsed
 
     swf_read = reader.read_swf
-    monkeypatch.setattr(reader, "read_swf", read_then_append)
+    monkeypatch.setitem(reader.READERS, TraceFormat.SWF, read_then_append)
     with pytest.raises(TraceError, match="changed while it was being read"):
         read_text(TEXT, tmp_path)
 
@@ -167,7 +182,7 @@ def test_nul_bytes_far_into_a_file_cost_a_line_and_not_the_trace(tmp_path: Path)
 def test_blocks_hold_whole_lines_whatever_their_size_and_ends(block_bytes: int, end: str, tmp_path: Path):
     path = tmp_path / "made.swf"
     path.write_bytes(TEXT.rstrip("\n").replace("\n", end).encode())
-    found = list(source.blocks(path, block_bytes))
+    found = list(source.blocks(path, LIMITS, block_bytes))
     assert b"".join(found) == TEXT.encode()
     assert all(block.endswith(b"\n") for block in found)
 
@@ -183,22 +198,25 @@ def test_a_carriage_return_between_fields_costs_its_line_and_hides_no_job(tmp_pa
 def test_texts_of_lines_are_found_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "made.swf"
     path.write_text(TEXT)
-    monkeypatch.setattr(source, "blocks", lambda path, blocks=source.blocks: blocks(path, 100))
+    monkeypatch.setattr(source, "blocks", partial(source.blocks, block_bytes=100))
     wanted = [50, 1, 2, 17, 17]
-    assert source.texts(path, wanted) == {k: TEXT.splitlines()[k - 1] for k in wanted}
+    assert source.texts(path, LIMITS, wanted) == {k: TEXT.splitlines()[k - 1] for k in wanted}
 
 
-def test_the_raw_trace_row_says_what_the_file_is(tmp_path: Path):
+def test_the_raw_trace_rows_say_what_the_files_are(tmp_path: Path):
     folder = tmp_path / "raw"
     folder.mkdir()
     path = folder / "made.swf"
-    packed = gzip.compress(TEXT.encode(), mtime=0)
     entry = TraceEntry(capacity_procs=12, timezone="Europe/Berlin", note="ours")
-    for content, kind in ((packed, "swf.gz"), (TEXT.encode(), "swf")):
+    for content in (gzip.compress(TEXT.encode(), mtime=0), TEXT.encode()):
         path.write_bytes(content)
-        row = raw_trace_row(path, trace_id="made", raw_dir=folder, entry=entry)
-        validate(RAW_TRACE, row)
-        values = row.row(0, named=True)
-        assert (values["format"], values["size_bytes"]) == (kind, len(content))
-        assert (values["source_file"], values["capacity_procs"], values["note"]) == ("made.swf", 12, "ours")
-        assert values["sha256"] == read_text(content, tmp_path).report["sha256"].item()
+        rows = raw_trace_rows((SourceFile(path, "made.swf"),), trace_id="made", entry=entry, limits=LIMITS)
+        validate(RAW_TRACE, rows)
+        assert rows.row(0, named=True) == {
+            "trace_id": "made",
+            "source_file": "made.swf",
+            "format": TraceFormat.SWF,
+            "sha256": read_text(content, tmp_path).report["sha256"].item(),
+            "size_bytes": len(content),
+            "entry": '{"timezone":"Europe/Berlin","capacity_procs":12,"note":"ours"}',
+        }

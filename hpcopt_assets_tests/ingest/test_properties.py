@@ -17,9 +17,10 @@ from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.tables import TRACE_JOBS
+from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.source import blocks
 from hpcopt_assets.ingest.swf_lines import SCHEMA, read_lines, read_record
-from hpcopt_assets_tests.ingest.helpers import read_text, tables_of
+from hpcopt_assets_tests.ingest.helpers import LIMITS, read_text, tables_of
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -75,7 +76,7 @@ class SwfJob:
             "allocated_differs": None not in (asked, given) and asked != given,
             "dangling_predecessor": self.preceding != -1 and self.preceding not in ids,
             "procs_from_allocation": asked is None and given is not None,
-            "unknown_status": self.status not in (0, 1, 5, -1),
+            "unknown_status": self.status not in (0, 1, 3, 4, 5, -1),
         }
 
         def text(value: int) -> str | None:
@@ -100,7 +101,13 @@ class SwfJob:
             "requested_memory_bytes": job_bytes(self.requested_memory, asked_for),
             "used_memory_bytes": job_bytes(self.used_memory, used_by),
             "cpu_used_s": None if self.cpu == -1 or used_by is None else self.cpu * used_by,
-            "state": {0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}.get(self.status, "UNKNOWN"),
+            "state": {
+                0: "FAILED",
+                1: "COMPLETED",
+                3: "COMPLETED",
+                4: "FAILED",
+                5: "CANCELLED",
+            }.get(self.status, "UNKNOWN"),
             "user": text(self.user),
             "group": text(self.group),
             "queue": text(self.queue),
@@ -248,14 +255,18 @@ def test_plain_lines_do_take_the_fast_path(monkeypatch: pytest.MonkeyPatch):
 
 
 ENDS = st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"])
+MAGIC = st.sampled_from([b"\x1f\x8b\x08", b"PAR1", b"\xef\xbb\xbf"])
 TEXTS = st.builds(lambda lines, end: end.join(lines), st.lists(LINES, max_size=12), ENDS)
 
 
 @SAME_FOLDER
-@given(raw=TEXTS | st.binary(max_size=200) | st.binary(max_size=50).map(lambda tail: b"\x1f\x8b\x08" + tail))
-def test_any_bytes_give_tables_or_one_clear_error(raw: bytes, tmp_path: Path):
+@given(
+    raw=TEXTS | st.binary(max_size=200) | st.builds(bytes.__add__, MAGIC, st.binary(max_size=50)),
+    about=st.sampled_from([{}, {"format": TraceFormat.SWF}]),
+)
+def test_any_bytes_give_tables_or_one_clear_error(raw: bytes, about: dict[str, Any], tmp_path: Path):
     try:
-        found = read_text(raw, tmp_path)
+        found = read_text(raw, tmp_path, **about)
     except TraceError:
         return
     report = found.report.row(0, named=True)
@@ -273,10 +284,10 @@ def test_the_size_of_the_blocks_does_not_matter(raw: bytes, block_bytes: int, tm
     path = tmp_path / "made.swf"
     path.write_bytes(raw)
     try:
-        whole = list(blocks(path))
+        whole = list(blocks(path, LIMITS))
     except TraceError:
         return
-    small = list(blocks(path, block_bytes))
+    small = list(blocks(path, LIMITS, block_bytes))
     assert b"".join(small) == b"".join(whole)
     number, frames = 1, []
     for block in small:

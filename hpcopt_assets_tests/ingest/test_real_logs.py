@@ -6,7 +6,9 @@ Run where HPCOPT_TEST_DATA names a folder with traces/swf; the facts were counte
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -14,22 +16,28 @@ import pytest
 
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
-from hpcopt_assets.ingest.reader import Ingested, ingest
+from hpcopt_assets.ingest.reader import Breakdown
+from hpcopt_assets_tests.ingest.helpers import ingest_files
 
 DATA = os.environ.get("HPCOPT_TEST_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="HPCOPT_TEST_DATA is not set: no real logs to read")
 
 
-def read(name: str, capacity_procs: int | None = None) -> Ingested:
+@dataclass(frozen=True)
+class Read:
+    """What became of a log, all of it in memory."""
+
+    jobs: pl.DataFrame
+    rejects: pl.DataFrame
+    report: pl.DataFrame
+    breakdown: Breakdown
+
+
+def read(name: str, capacity_procs: int | None = None) -> Read:
     path = Path(DATA or "", "traces", "swf", name)
-    found = ingest(
-        path,
-        trace_id="real",
-        source_file=name,
-        capacity_procs=capacity_procs,
-        timezone=None,
-        is_synthetic=False,
-    )
+    with TemporaryDirectory() as folder:
+        made = ingest_files([path], Path(folder), capacity_procs=capacity_procs)
+        found = Read(made.jobs, made.rejects, made.report, made.breakdown)
     validate(TRACE_JOBS, found.jobs)
     validate(TRACE_REJECTS, found.rejects)
     validate(INGEST_REPORT, found.report)
@@ -88,7 +96,7 @@ def test_a_log_of_the_archive_is_what_it_is_said_to_be(name: str):
 def test_ctc_takes_its_processors_from_the_allocation():
     found = read("CTC-SP2-1996-3.1-cln.swf.gz")
     assert found.breakdown["flags_by_kind"]["procs_from_allocation"] == 77222
-    assert found.breakdown["header"] == {"max_procs": 338, "max_nodes": 338}
+    assert found.breakdown["other_facts"] == {"header_max_procs": 338, "header_max_nodes": 338}
     assert "user=135 and (job>=47421" in found.report["notes"].item()[1]
 
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hpcopt_assets.contracts.config import Select, Split, TraceEntry, TracesConfig
 from hpcopt_assets.contracts.errors import ConfigError, InputError, TraceError
 from hpcopt_assets.orchestration.files import beside, write_beside
 from hpcopt_assets.orchestration.project import CHECKOUT, Project, find_project
 from hpcopt_assets.orchestration.runner import Wanted, resolve, take_in
+from hpcopt_assets.orchestration.sources import files_of, known_traces, source_files
 
 
 def test_a_failed_write_leaves_the_old_content_and_no_rest(tmp_path: Path) -> None:
@@ -44,6 +46,39 @@ def test_new_files_have_the_permissions_the_user_gives_to_new_files(tmp_path: Pa
     assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
 
 
+REGISTRY = TracesConfig(
+    traces={
+        "big": TraceEntry(split=Split(by="partition", capacity={"cpu": 10, "gpu": 2})),
+        "half": TraceEntry(part_of="big", select=Select(queues=("q",))),
+    }
+)
+
+
+def test_a_folder_is_taken_in_whole_and_replaced_whole(project: Project, tmp_path: Path) -> None:
+    folder = tmp_path / "months"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "jan.log").write_text("1\n")
+    (folder / "deep" / "feb.log").write_text("2\n")
+    wanted = resolve(project, REGISTRY, str(folder))
+    assert wanted == Wanted("months", folder)
+    take_in(project, [wanted], lambda *_: None)
+    assert resolve(project, REGISTRY, str(folder)) == Wanted("months")
+    (folder / "jan.log").unlink()
+    take_in(project, [resolve(project, REGISTRY, str(folder))], lambda *_: None)
+    assert [path.name for path in files_of(project.raw / "months")] == ["feb.log"]
+    assert [path.name for path in project.raw.iterdir()] == ["months"]
+
+
+def test_parts_of_a_log_are_traces_of_their_own(project: Project) -> None:
+    (project.raw / "big.log").write_text("1\n")
+    assert known_traces(project.raw, REGISTRY) == dict.fromkeys(("big", "half", "big.cpu", "big.gpu"), "big")
+    for trace_id in ("big", "half", "big.gpu"):
+        assert source_files(project.raw, trace_id, REGISTRY) == [project.raw / "big.log"]
+        assert resolve(project, REGISTRY, trace_id) == Wanted(trace_id)
+    part = REGISTRY.entry("big.gpu")
+    assert (part.part_of, part.capacity_procs, part.select) == ("big", 2, Select(partitions=("gpu",)))
+
+
 def never(path: Path, trace_id: str) -> None:
     raise AssertionError(f"{path} was read as {trace_id}")
 
@@ -51,19 +86,19 @@ def never(path: Path, trace_id: str) -> None:
 def test_a_file_is_taken_in_once_and_an_id_is_never_taken_twice(project: Project, tmp_path: Path) -> None:
     outside = tmp_path / "mine.swf"
     outside.write_text("1\n")
-    wanted = resolve(project, str(outside))
+    wanted = resolve(project, REGISTRY, str(outside))
     assert wanted == Wanted("mine", outside)
     read: list[tuple[Path, str]] = []
     take_in(project, [wanted], lambda path, trace_id: read.append((path, trace_id)))
     assert read == [(outside, "mine")]
     assert (project.raw / "mine.swf").read_text() == "1\n"
     for again in (str(outside), "mine", str(project.raw / "mine.swf")):
-        assert resolve(project, again) == Wanted("mine")
+        assert resolve(project, REGISTRY, again) == Wanted("mine")
     take_in(project, [Wanted("mine")], never)
     packed = tmp_path / "mine.swf.gz"
     packed.write_bytes(b"")
     with pytest.raises(InputError, match=r"mine\.swf in data/raw has the id mine already"):
-        resolve(project, str(packed))
+        resolve(project, REGISTRY, str(packed))
 
 
 def test_a_file_that_cannot_be_read_never_takes_a_good_ones_place(project: Project, tmp_path: Path) -> None:
@@ -75,7 +110,7 @@ def test_a_file_that_cannot_be_read_never_takes_a_good_ones_place(project: Proje
         raise TraceError("the file is empty", "a log", "mine.swf", "Copy it again.")
 
     with pytest.raises(TraceError):
-        take_in(project, [resolve(project, str(worse))], refuse)
+        take_in(project, [resolve(project, REGISTRY, str(worse))], refuse)
     assert [path.name for path in project.raw.iterdir()] == ["mine.swf"]
     assert (project.raw / "mine.swf").read_text() == "good\n"
 
@@ -84,7 +119,7 @@ def test_two_files_for_one_id_are_refused_before_any_is_read(project: Project, t
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.swf").write_text(folder)
-    wanted = [resolve(project, str(tmp_path / folder / "mine.swf")) for folder in ("one", "two")]
+    wanted = [resolve(project, REGISTRY, str(tmp_path / folder / "mine.swf")) for folder in ("one", "two")]
     with pytest.raises(InputError, match="several files for the id mine"):
         take_in(project, wanted, never)
     assert not list(project.raw.iterdir())
@@ -96,13 +131,13 @@ def test_an_id_goes_before_a_folder_of_that_name(
     (project.raw / "demo.swf").write_text("1\n")
     (tmp_path / "demo").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert resolve(project, "demo") == Wanted("demo")
-    with pytest.raises(InputError, match="folder"):
-        resolve(project, str(tmp_path))
+    assert resolve(project, REGISTRY, "demo") == Wanted("demo")
+    with pytest.raises(InputError, match="empty folder"):
+        resolve(project, REGISTRY, str(tmp_path / "demo"))
 
 
 @pytest.mark.parametrize("name", ["README.swf", ".swf", "cut.part", "half.tmp"])
 def test_names_that_are_no_traces_are_refused(project: Project, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("1\n")
     with pytest.raises(InputError, match="Rename"):
-        resolve(project, str(tmp_path / name))
+        resolve(project, REGISTRY, str(tmp_path / name))

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.config import SAFE_ID
+from hpcopt_assets.contracts.config import SAFE_ID, TracesConfig
 from hpcopt_assets.contracts.errors import TraceError
-from hpcopt_assets.orchestration.sources import find_sources, source_of, trace_id_of
+from hpcopt_assets.orchestration.sources import FORMAT_SUFFIX, find_sources, source_files, trace_id_of
+
+REGISTRY = TracesConfig(traces={})
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,9 @@ from hpcopt_assets.orchestration.sources import find_sources, source_of, trace_i
         ("ABC.SWF.GZ", "ABC"),
         ("abc.gz", "abc"),
         ("abc.swf.swf", "abc.swf"),
-        ("abc.txt", "abc.txt"),
+        ("abc.txt", "abc"),
+        ("abc.sacct.gz", "abc"),
+        ("abc.dat", "abc.dat"),
         ("HPC2N-2002-2.2-cln.swf.gz", "HPC2N-2002-2.2-cln"),
     ],
 )
@@ -64,7 +68,7 @@ def test_ids_are_legal_and_differ_where_names_do(first: str, second: str):
     for trace_id in ids:
         assert SAFE_ID.fullmatch(trace_id)
         assert "..." not in trace_id
-    stems = [name.removesuffix(".gz").removesuffix(".swf") or name for name in (first, second)]
+    stems = [FORMAT_SUFFIX.sub("", name, count=1) or name for name in (first, second)]
     if stems[0] != stems[1]:
         assert ids[0] != ids[1]
 
@@ -82,7 +86,7 @@ def test_the_name_of_a_rewritten_trace_is_not_that_trace(name: str):
 
 
 def test_sources_are_the_files_that_may_be_traces(tmp_path: Path):
-    names = ["b.swf", "a.swf.gz", "a.swf", "007.swf", "x|y.swf", "notes.txt"]
+    names = ["b.swf", "a.swf.gz", "a.swf", "007.swf", "x|y.swf", "notes.dat"]
     others = [".hidden.swf", "README.md", "readme.txt", "README", "c.swf.tmp", "d.swf.gz.part"]
     for name in [*names, *others]:
         (tmp_path / name).touch()
@@ -95,14 +99,15 @@ def test_sources_are_the_files_that_may_be_traces(tmp_path: Path):
         "a": ["a.swf", "a.swf.gz"],
         "b": ["b.swf"],
         "broken": ["broken.swf"],
-        "notes.txt": ["notes.txt"],
+        "folder": ["folder.swf"],
+        "notes.dat": ["notes.dat"],
         trace_id_of("x|y.swf"): ["x|y.swf"],
     }
-    assert source_of(tmp_path, "b") == tmp_path / "b.swf"
-    with pytest.raises(TraceError, match=r"2 files claim the trace id: a\.swf, a\.swf\.gz"):
-        source_of(tmp_path, "a")
+    assert source_files(tmp_path, "b", REGISTRY) == [tmp_path / "b.swf"]
+    with pytest.raises(TraceError, match=r"2 sources claim the trace id: a\.swf, a\.swf\.gz"):
+        source_files(tmp_path, "a", REGISTRY)
     with pytest.raises(TraceError, match="no file for this trace"):
-        source_of(tmp_path, "c")
+        source_files(tmp_path, "c", REGISTRY)
 
 
 def test_a_missing_folder_holds_no_sources(tmp_path: Path):

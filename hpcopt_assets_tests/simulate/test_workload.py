@@ -142,10 +142,10 @@ class TestTraceOrder:
         rows = [job(11, 5, 1, 1), job(9, 5, 1, 1), job(2, 1, 1, 1, eligible_s=5), job(1, 6, 1, 1)]
         assert in_trace_order(trace(rows).reverse())["job_id"].to_list() == ["2", "9", "11", "1"]
 
-    def test_is_by_file_and_line_where_an_id_is_not_a_number(self):
-        rows = [job("9", 0, 1, 1, source_file="b"), job("x", 0, 1, 1, source_file="a", source_line=2)]
-        rows += [job("10", 0, 1, 1, source_file="a", source_line=1)]
-        assert in_trace_order(trace(rows).reverse())["job_id"].to_list() == ["10", "x", "9"]
+    def test_is_natural_where_an_id_is_not_a_number(self):
+        rows = [job("10", 0, 1, 1, source_file="a"), job("x", 0, 1, 1, source_file="a", source_line=2)]
+        rows += [job("9_2", 0, 1, 1, source_file="b", source_line=1), job("9_11", 0, 1, 1, source_file="a")]
+        assert in_trace_order(trace(rows).reverse())["job_id"].to_list() == ["9_2", "9_11", "10", "x"]
 
     def test_attempts_of_one_job_keep_their_order(self):
         rows = [job(1, 0, 1, 1, attempt=attempt, source_line=1) for attempt in (1, 2, 3)]

@@ -6,13 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.config import SyntheticConfig
+from hpcopt_assets.contracts.config import SyntheticConfig, TraceEntry
 from hpcopt_assets.contracts.protocols import PriorityReplayer
+from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import ingest
 from hpcopt_assets.measures.usage import steps
 from hpcopt_assets.simulate.reference import priority_starts
 from hpcopt_assets.synthetic.demo import Demo, run_demo, swf_of
 from hpcopt_assets.synthetic.workload import trace_jobs_of
+from hpcopt_assets_tests.ingest.helpers import LIMITS
 
 
 @pytest.fixture(scope="module")
@@ -22,15 +24,15 @@ def demo(config: SyntheticConfig) -> Demo:
 
 @pytest.fixture(scope="module")
 def read_back(config: SyntheticConfig, demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    path: Path = tmp_path_factory.mktemp("raw") / "demo.swf"
+    folder: Path = tmp_path_factory.mktemp("raw")
+    path = folder / "demo.swf"
     path.write_text(swf_of(demo, config), encoding="ascii")
     found = ingest(
-        path,
+        (SourceFile(path, path.name),),
         trace_id="demo",
-        source_file="demo.swf",
-        capacity_procs=None,
-        timezone=None,
-        is_synthetic=True,
+        entry=TraceEntry(is_synthetic=True),
+        limits=LIMITS,
+        staging=folder,
     )
     report = found.report.row(0, named=True)
     assert found.rejects.is_empty()

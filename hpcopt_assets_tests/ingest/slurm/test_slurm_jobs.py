@@ -1,0 +1,215 @@
+"""Which rows tell of one job: overlapping dumps, attempts, ids used again, clusters, steps."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import polars as pl
+
+from hpcopt_assets_tests.ingest.slurm.dumps import DAY, Found, dump, job, read, read_files, step
+
+REQUEUED = {"State": "REQUEUED", "End": f"{DAY}10:10:00"}
+AGAIN = {"Start": f"{DAY}11:00:00"}
+PENDING = {"State": "PENDING", "Start": "Unknown", "End": "Unknown"}
+RUNNING = {"State": "RUNNING", "End": "Unknown"}
+
+
+def rows_of(found: Found) -> list[tuple[object, ...]]:
+    return found.of("job_id", "attempt", "attempt_count", "state", "runtime_s")
+
+
+def in_all_orders(folder: Path, *rows: dict[str, str]) -> Found:
+    """The rows, each a dump of its own, in every order of the files and in every order of one file."""
+    tables = [
+        found
+        for order in permutations(rows)
+        for found in (
+            read_files(
+                {f"{k}.log": dump(row) for k, row in enumerate(order)}, folder, is_validated=order == rows
+            ),
+            read(dump(*order), folder, is_validated=False),
+        )
+    ]
+    first = tables[0]
+    assert all(
+        table.jobs.drop("source_file", "source_line").equals(first.jobs.drop("source_file", "source_line"))
+        for table in tables
+    )
+    return first
+
+
+def test_the_record_that_knows_the_end_wins_over_those_before(tmp_path: Path):
+    found = in_all_orders(
+        tmp_path,
+        job(**PENDING),
+        job(**RUNNING, Elapsed="00:10:00"),
+        job(**RUNNING, Elapsed="00:20:00"),
+        job(),
+    )
+    assert rows_of(found) == [("1", 1, 1, "COMPLETED", 1800)]
+    assert found.parsed.counts.merged == 4
+
+
+def test_of_two_that_saw_it_running_the_later_one_counts(tmp_path: Path):
+    found = in_all_orders(tmp_path, job(**RUNNING, Elapsed="00:10:00"), job(**RUNNING, Elapsed="00:20:00"))
+    assert rows_of(found) == [("1", 1, 1, "RUNNING", 1200)]
+
+
+def test_attempts_of_one_submission(tmp_path: Path):
+    last = job(**AGAIN, End=f"{DAY}11:30:00")
+    found = in_all_orders(tmp_path, job(**REQUEUED), last, job(**PENDING))
+    assert rows_of(found) == [("1", 1, 2, "REQUEUED", 600), ("1", 2, 2, "COMPLETED", 1800)]
+    # The second attempt cannot have waited while the first one ran.
+    assert found.of("wait_s", "hold_s") == [(3600, 0), (3000, 4200)]
+
+
+def test_an_attempt_that_was_released_later_still_keeps_its_release(tmp_path: Path):
+    late = f"{DAY}10:50:00"
+    rows = [job(**REQUEUED, Eligible=f"{DAY}09:00:00"), job(**AGAIN, End=f"{DAY}11:30:00", Eligible=late)]
+    assert read(dump(*rows), tmp_path).of("wait_s") == [3600, 600]
+
+
+def test_a_requeued_job_that_waits_again(tmp_path: Path):
+    found = in_all_orders(tmp_path, job(**REQUEUED), job(**PENDING))
+    assert rows_of(found) == [("1", 1, 2, "REQUEUED", 600), ("1", 2, 2, "PENDING", None)]
+
+
+def test_a_requeued_job_that_runs_again(tmp_path: Path):
+    found = in_all_orders(
+        tmp_path,
+        job(**REQUEUED),
+        job(**RUNNING, Elapsed="00:05:00"),
+        job(**RUNNING | AGAIN, Elapsed="00:05:00"),
+    )
+    assert rows_of(found) == [("1", 1, 2, "REQUEUED", 600), ("1", 2, 2, "RUNNING", 300)]
+
+
+def test_a_record_that_a_later_attempt_overtook_tells_nothing_more(tmp_path: Path):
+    later = {"Submit": f"{DAY}10:45:00"} | AGAIN
+    for seen in (job(**PENDING), job(**RUNNING, Elapsed="00:05:00")):
+        found = in_all_orders(tmp_path, seen, job(**later, End=f"{DAY}11:30:00"))
+        assert rows_of(found) == [("1", 1, 1, "COMPLETED", 1800)]
+        assert found.parsed.facts == {"records_superseded": 1}
+
+
+def test_a_requeued_job_that_was_cancelled_in_the_queue(tmp_path: Path):
+    gone = job(State="CANCELLED by 7", Start="None", End=f"{DAY}10:40:00")
+    found = in_all_orders(tmp_path, job(**REQUEUED), gone)
+    assert rows_of(found) == [("1", 1, 2, "REQUEUED", 600), ("1", 2, 2, "CANCELLED", None)]
+
+
+def test_an_id_of_another_time_user_or_cluster_is_another_job(tmp_path: Path):
+    def at(day: str, **fields: str) -> dict[str, str]:
+        times = {"Submit": f"{day}T09:00:00", "Start": f"{day}T10:00:00", "End": f"{day}T10:30:00"}
+        return job(JobID="5", Cluster="a", User="u") | times | fields
+
+    rows = [
+        at("2024-01-01"),
+        at("2024-01-02", State="FAILED"),  # within a day of the end: the same job, again
+        at("2024-01-05"),
+        at("2024-01-05", User="v"),
+        at("2024-01-05", Cluster="b"),
+    ]
+    found = in_all_orders(tmp_path, *rows[:3])
+    assert [row[:4] for row in rows_of(found)] == [
+        ("5", 1, 2, "COMPLETED"),
+        ("5", 2, 2, "FAILED"),
+        ("5@2024-01-05T09:00:00Z", 1, 1, "COMPLETED"),
+    ]
+    found = read(dump(*rows), tmp_path)
+    assert found.of("job_id", "user", "attempt_count") == [
+        ("5", "u", 2),
+        ("5", "u", 2),
+        ("5@2024-01-05T09:00:00Z", "u", 1),
+        ("5@2024-01-05T09:00:00Z.2", "v", 1),
+        ("5@2024-01-05T09:00:00Z.3", "u", 1),
+    ]
+
+
+def test_arrays_and_groups_of_an_id_used_again_stay_apart(tmp_path: Path):
+    old = {"Submit": "2017-01-01T09:00:00", "Start": "2017-01-01T10:00:00", "End": "2017-01-01T10:30:00"}
+    rows = [
+        job(JobID="7_1") | old,
+        job(JobID="7_2") | old,
+        job(JobID="7_2"),
+        job(JobID="7_3"),
+        job(JobID="8+0") | old,
+        job(JobID="8+0"),
+    ]
+    found = read(dump(*rows), tmp_path)
+    at = "@2024-06-02T09:00:00Z"
+    assert found.of("job_id", "array_job_id", "het_group_id") == [
+        ("7_1", "7", None),
+        ("7_2", "7", None),
+        ("7_2" + at, "7" + at, None),
+        ("7_3" + at, "7" + at, None),
+        ("8+0", None, "8"),
+        ("8+0" + at, None, "8" + at),
+    ]
+
+
+def test_tasks_of_a_long_array_stay_one_array(tmp_path: Path):
+    rows = [
+        job(JobID="7_1", End="2024-06-20T10:00:00"),
+        job(
+            JobID="7_2", Submit="2024-06-20T12:00:00", Start="2024-06-20T13:00:00", End="2024-06-20T14:00:00"
+        ),
+    ]
+    assert read(dump(*rows), tmp_path).of("job_id", "array_job_id") == [("7_1", "7"), ("7_2", "7")]
+
+
+def test_a_file_that_names_no_cluster_or_user_tells_of_the_same_jobs(tmp_path: Path):
+    found = in_all_orders(
+        tmp_path, job(Cluster="c", User="u"), job(**RUNNING, Elapsed="00:10:00"), job(User="u")
+    )
+    assert rows_of(found) == [("1", 1, 1, "COMPLETED", 1800)]
+    assert found.only()["user"] == "u"
+
+
+def test_lines_that_stand_twice_count_once(tmp_path: Path):
+    text = dump(job(JobID="1"), step("1.0", MaxRSS="1K", TotalCPU="00:10.000"), job(JobID="2"))
+    once = read(text, tmp_path)
+    twice = read_files({"a": text, "b": text + text}, tmp_path)
+    assert twice.jobs.drop("source_file", "source_line").equals(once.jobs.drop("source_file", "source_line"))
+    assert once.of("cpu_used_s", "used_memory_bytes") == [(10.0, 1024), (None, None)]
+    assert twice.parsed.counts.merged == 9
+
+
+def test_a_step_belongs_to_the_attempt_that_was_running(tmp_path: Path):
+    last = job(**AGAIN, End=f"{DAY}11:30:00")
+    rows = [
+        job(**REQUEUED | {"End": f"{DAY}10:59:00"}),
+        last,
+        step("1.batch", MaxRSS="1K"),
+        step("1.batch", Start=f"{DAY}11:00:01", MaxRSS="2K"),
+        step("1.0", Start="Unknown", MaxRSS="3K"),
+        step("1.1", Start=f"{DAY}09:59:59", MaxRSS="4K"),
+        step("1.2", Start=f"{DAY}10:58:00", MaxRSS="5K"),
+    ]
+    found = read(dump(*rows), tmp_path)
+    assert found.of("used_memory_bytes") == [5 * 1024, 3 * 1024]
+
+
+def test_a_step_may_stand_in_another_file_than_its_job(tmp_path: Path):
+    files = {"a": dump(step("1.0", MaxRSS="2K"), step("3.0")), "b": dump(job())}
+    found = read_files(files, tmp_path)
+    assert found.only()["used_memory_bytes"] == 2048
+    assert [refused.source_file for refused in found.parsed.refused] == ["a"]
+    assert found.parsed.refused[0].text.startswith("3.0|")
+
+
+def test_gpus_are_tracked_by_cluster(tmp_path: Path):
+    rows = [
+        job(JobID="1", Cluster="a", ReqTRES="cpu=1,gres/gpu=1"),
+        job(JobID="2", Cluster="a", ReqTRES="cpu=1"),
+        job(JobID="3", Cluster="a", ReqTRES=""),
+        job(JobID="4", Cluster="b", ReqTRES="cpu=1"),
+    ]
+    assert read(dump(*rows), tmp_path).of("gpus") == [1, 0, None, None]
+
+
+def test_an_all_null_column_keeps_its_type(tmp_path: Path):
+    found = read(dump(job()), tmp_path)
+    assert found.jobs.schema["gpus"] == pl.Int64
+    assert found.jobs["gpus"].null_count() == 1

@@ -1,0 +1,107 @@
+"""A trace of several files: overlapping dumps in any order, locked hashes, one format."""
+
+import hashlib
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from hpcopt_assets.contracts.config import TraceEntry
+from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS
+from hpcopt_assets.ingest.parsed import SourceFile
+from hpcopt_assets.ingest.reader import combined_sha256, raw_trace_rows
+from hpcopt_assets_tests.ingest.helpers import LIMITS, ingest_files, line, rejected
+
+
+def dumps(folder: Path) -> list[Path]:
+    """Two months that overlap: jobs 4 to 6 are in both, with job 6 in parts that the second month ends."""
+    parts = [
+        line(job=6, submit=60, wait=1, run=10, requested=2, status=2),
+        line(job=6, submit=-1, wait=2, run=20, requested=2, status=2),
+        line(job=6, submit=-1, wait=3, run=30, requested=2, status=3),
+    ]
+    whole = {k: line(job=k, submit=10 * k, wait=1, run=5, requested=2) for k in range(1, 10)}
+    header = "; UnixStartTime: 1000\n; MaxProcs: "
+    january = [header + "8", *(whole[k] for k in (1, 2, 3, 4, 5)), *parts[:2]]
+    # The second month counts from an epoch of its own: 40 seconds later.
+    later = {k: line(job=k, submit=10 * k - 40, wait=1, run=5, requested=2) for k in range(4, 10)}
+    february = ["; UnixStartTime: 1040\n; MaxProcs: 16", *(later[k] for k in (4, 5)), *parts[1:]]
+    february += [later[k] for k in (7, 8, 9)]
+    paths = [folder / "january.swf", folder / "february.swf"]
+    for path, lines in zip(paths, (january, february), strict=True):
+        path.write_text("\n".join(lines) + "\n")
+    (folder / "zweiter_februar.swf").write_bytes(paths[1].read_bytes())
+    return [*paths, folder / "zweiter_februar.swf"]
+
+
+def test_overlapping_files_in_any_order_and_doubled_give_one_table(tmp_path: Path):
+    paths = dumps(tmp_path)
+    found = ingest_files(paths[:2], tmp_path)
+    jobs, report = found.jobs, found.report
+    validate(TRACE_JOBS, jobs)
+    validate(INGEST_REPORT, report)
+    assert jobs["job_id"].to_list() == [str(k) for k in range(1, 10)]
+    assert jobs["submit_s"].to_list() == [1000 + 10 * k for k in range(1, 10)]
+    six = jobs.row(5, named=True)
+    assert (six["start_s"], six["end_s"], six["source_file"]) == (1061, 1121, "january.swf")
+    assert (six["runtime_s"], six["state"], six["quality_flags"]) == (60, "COMPLETED", ["parts_summed"])
+    assert (report["files_count"].item(), report["jobs_count"].item()) == (2, 9)
+    assert report["lines_count"].item() == report["header_lines_count"].item() + 14
+    for some in (paths[:2], paths):
+        tables = []
+        for order in permutations(some):
+            again = ingest_files(list(order), tmp_path)
+            assert again.jobs.equals(jobs)
+            assert again.rejects.is_empty()
+            tables.append(again.report)
+        assert all(table.equals(tables[0]) for table in tables)
+
+
+def test_files_that_contradict_each_other_do_so_in_any_order(tmp_path: Path):
+    first, second = tmp_path / "a.swf", tmp_path / "b.swf"
+    first.write_text(line(job=1, submit=5, run=10))
+    second.write_text("\n".join([line(job=2), line(job=1, submit=5, run=11)]))
+    for order in permutations([first, second]):
+        found = ingest_files(list(order), tmp_path)
+        assert found.jobs.filter(job_id="1")["runtime_s"].to_list() == [10]
+        assert rejected(found) == {2: "duplicate_job_id"}
+        assert found.rejects["source_file"].item() == "b.swf"
+        assert "which line 1 of a.swf tells otherwise" in found.rejects["reason"].item()
+
+
+def test_a_file_that_is_not_the_one_the_registry_locks_is_refused(tmp_path: Path):
+    path = tmp_path / "a.swf"
+    path.write_text(line())
+    files = (SourceFile(path, "a.swf"),)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    rows = raw_trace_rows(files, trace_id="a", entry=TraceEntry(sha256=digest), limits=LIMITS)
+    assert rows["sha256"].item() == digest
+    with pytest.raises(TraceError) as caught:
+        raw_trace_rows(files, trace_id="a", entry=TraceEntry(sha256="0" * 64), limits=LIMITS)
+    assert digest in caught.value.found
+    assert "0" * 64 in caught.value.needed
+    assert "configs/traces.yaml" in caught.value.needed
+
+
+def test_the_hash_of_a_folder_does_not_depend_on_the_order_of_its_files(tmp_path: Path):
+    paths = dumps(tmp_path)[:2]
+    files = tuple(SourceFile(path, path.name) for path in paths)
+    hashes = [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
+    locked = TraceEntry(sha256=combined_sha256(hashes))
+    for order in (files, files[::-1]):
+        validate(RAW_TRACE, raw_trace_rows(order, trace_id="a", entry=locked, limits=LIMITS))
+        found = ingest_files([file.path for file in order], tmp_path)
+        assert found.report["sha256"].item() == locked.sha256
+    renamed = [("x.swf", hashes[0][1]), hashes[1]]
+    assert combined_sha256(renamed) != locked.sha256
+
+
+def test_files_of_two_formats_are_no_trace(tmp_path: Path):
+    swf, pbs = tmp_path / "a.swf", tmp_path / "b.log"
+    swf.write_text(line())
+    pbs.write_text("04/05/2024 10:00:00;Q;1.srv;queue=batch\n")
+    files = tuple(SourceFile(path, path.name) for path in (swf, pbs))
+    with pytest.raises(TraceError, match="files of formats pbs, swf; needed: one format for each trace"):
+        raw_trace_rows(files, trace_id="a", entry=TraceEntry(), limits=LIMITS)

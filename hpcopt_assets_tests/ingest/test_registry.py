@@ -1,0 +1,81 @@
+"""What the registry says of a trace: which jobs it keeps, in what unit its capacity is, its format."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpcopt_assets.contracts.config import CapacityStep, Select
+from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
+from hpcopt_assets_tests.ingest.helpers import line, read_text
+
+TEXT = "; MaxProcs: 64\n" + "\n".join(
+    line(job=k, submit=k, wait=0, run=100, requested=k, partition=partition, queue=queue)
+    for k, partition, queue in ((1, 1, 5), (2, 2, 5), (3, 2, 6), (4, -1, 5), (5, 3, -1))
+)
+
+
+@pytest.mark.parametrize(
+    ("select", "kept"),
+    [
+        ({"partitions": ("2",)}, ["2", "3"]),
+        ({"partitions": ("1", "3")}, ["1", "5"]),
+        ({"queues": ("5",)}, ["1", "2", "4"]),
+        ({"partitions": ("2",), "queues": ("5",)}, ["2"]),
+        (None, ["1", "2", "3", "4", "5"]),
+    ],
+)
+def test_only_the_selected_partitions_and_queues_are_kept(select: Any, kept: list[str], tmp_path: Path):
+    found = read_text(TEXT, tmp_path, select=None if select is None else Select(**select))
+    report = found.report.row(0, named=True)
+    assert found.jobs["job_id"].to_list() == kept
+    assert (report["jobs_count"], report["unselected_jobs_count"]) == (len(kept), 5 - len(kept))
+    assert (report["job_lines_count"], report["rejects_count"]) == (5, 0)
+    # The header speaks of the whole machine, not of a part.
+    peak = sum(int(job) for job in kept)
+    expected = (peak, CapacitySource.OBSERVED_PEAK) if select else (64, CapacitySource.HEADER)
+    assert (report["capacity_procs"], report["capacity_source"]) == expected
+    assert report["observed_peak_procs"] == peak
+
+
+def test_a_selection_that_keeps_nothing_says_how_many_jobs_there_are(tmp_path: Path):
+    with pytest.raises(TraceError, match="5 jobs of partitions or queues that the registry does not select"):
+        read_text(TEXT, tmp_path, select=Select(partitions=("none",)))
+
+
+SACCT = """JobID|State|Submit|Start|End|NNodes|NCPUS|ReqCPUS
+1|COMPLETED|2024-06-02T09:00:00|2024-06-02T10:00:00|2024-06-02T11:00:00|2|96|96
+2|COMPLETED|2024-06-02T09:00:00|2024-06-02T10:30:00|2024-06-02T11:00:00|3|144|144
+"""
+
+
+def capacity_of(found: Any) -> tuple[Any, ...]:
+    names = ("capacity_procs", "capacity_unit", "capacity_source", "observed_peak_procs")
+    return found.report.select(*names, "observed_over_capacity_s").row(0)
+
+
+def test_a_capacity_in_nodes_is_held_against_nodes(tmp_path: Path):
+    by_procs = read_text(SACCT, tmp_path)
+    assert capacity_of(by_procs) == (240, Unit.PROCS, CapacitySource.OBSERVED_PEAK, 240, 0)
+    by_nodes = read_text(SACCT, tmp_path, unit=Unit.NODES)
+    assert capacity_of(by_nodes) == (5, Unit.NODES, CapacitySource.OBSERVED_PEAK, 5, 0)
+    stated = read_text(SACCT, tmp_path, unit=Unit.NODES, capacity_procs=4)
+    assert capacity_of(stated) == (4, Unit.NODES, CapacitySource.CONFIG, 5, 1800)
+    assert by_nodes.jobs.equals(by_procs.jobs)
+
+
+def test_processors_are_never_taken_for_nodes(tmp_path: Path):
+    found = read_text(TEXT, tmp_path, unit=Unit.NODES)
+    assert capacity_of(found) == (None, Unit.NODES, None, None, None)
+
+
+def test_the_report_names_the_format_and_keeps_the_registrys_notes(tmp_path: Path):
+    steps = (CapacityStep.model_validate({"since": "2024-01-01T00:00:00Z", "capacity": 32}),)
+    found = read_text("; Note: from the log\n" + line(), tmp_path, licence="CC0", capacity_steps=steps)
+    assert found.report.select("format", "files_count").row(0) == ("swf", 1)
+    assert found.report["notes"].item().to_list() == [
+        "from the log",
+        "Licence: CC0",
+        "Capacity steps stated but not replayed: 2024-01-01T00:00:00+00:00: 32",
+    ]
