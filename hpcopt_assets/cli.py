@@ -160,7 +160,7 @@ def traces() -> None:
     for trace_id, owner in known_traces(project.raw, configs.traces).items():
         paths = sources[owner]
         report = part_path(project.store, ("ingest_report",), trace_id)
-        facts = pl.read_parquet(report).row(0, named=True) if report.is_file() else {}
+        facts = pl.read_parquet(report, glob=False).row(0, named=True) if report.is_file() else {}
         page = project.dossier_of(trace_id)
         rows.append(
             [
@@ -250,7 +250,7 @@ def _read_trace(path: Path, configs: Configs, trace_id: str | None, stated: Trac
     from hpcopt_assets.ingest.reader import ingest as read
     from hpcopt_assets.orchestration.sources import files_of, trace_id_of
 
-    name = trace_id or trace_id_of(path.resolve().name)
+    name = trace_id_of(path.resolve().name) if trace_id is None else trace_id
     if not SAFE_ID.fullmatch(name):
         raise InputError(
             f"trace id {name!r}", f"letters, digits and _ . - ({SAFE_ID.pattern})", "--trace-id", "Rename it."

@@ -53,6 +53,14 @@ class Refused(NamedTuple):
     text: str
 
 
+class Loss(NamedTuple):
+    """A line of a file that became no job, before its text is looked up (`source.with_texts`)."""
+
+    source_line: int
+    code: RejectCode
+    reason: str
+
+
 @dataclass
 class LineCounts:
     """An account of lines (rows, in parquet): their sum with the refused lines is `lines`."""

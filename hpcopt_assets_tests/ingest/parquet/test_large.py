@@ -21,7 +21,7 @@ from pathlib import Path
 from hpcopt_assets.contracts.schemas import validate_file
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.canonical import trace_jobs_of
-from hpcopt_assets.ingest.fdata import read_fdata
+from hpcopt_assets.ingest.parquet.fdata import read_fdata
 from hpcopt_assets.ingest.parsed import Options, SourceFile
 from hpcopt_assets.ingest.staging import write_sorted
 from hpcopt_assets_tests.ingest.parquet.helpers import LIMITS

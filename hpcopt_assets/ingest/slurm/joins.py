@@ -1,7 +1,7 @@
 """Lines of an sacct dump that are not plain: records cut by newlines, free text with separators, CSV.
 
 In:  lines that follow each other.   Out: records as lists of fields, and the lines that make none.
-Not here: blocks and plain lines (slurm_lines.py), where the columns stand (slurm_layout.py).
+Not here: blocks and plain lines (lines.py), where the columns stand (layout.py).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hpcopt_assets.contracts.vocabulary import RejectCode
-from hpcopt_assets.ingest.parsed import LineCounts
-from hpcopt_assets.ingest.slurm_layout import EXTRA_MAX, LOOKS_LIKE, Layout, fields_of
+from hpcopt_assets.ingest.parsed import LineCounts, Loss
+from hpcopt_assets.ingest.slurm.layout import EXTRA_MAX, LOOKS_LIKE, Layout, fields_of
 
 JOINED_MAX = 1000
 # Physical lines that one record may span: a script in SubmitLine.
@@ -34,14 +34,6 @@ class Record(NamedTuple):
     lines_count: int
     is_recovered: bool
     fields: list[str]
-
-
-class Loss(NamedTuple):
-    """A line that became no record."""
-
-    source_line: int
-    code: RejectCode
-    reason: str
 
 
 @dataclass

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
-from hpcopt_assets.ingest.pbs_values import size_bytes
+from hpcopt_assets.ingest.pbs.values import size_bytes
 
 CACHED = 2**12
 NUMBER = re.compile(r"\d{1,9}", re.ASCII)

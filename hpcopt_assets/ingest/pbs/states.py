@@ -1,6 +1,6 @@
 """How an attempt ended, by its records and its exit status.
 
-In:  attempts (`pbs_attempts.attempts_of`).   Out: an expression for their `JobState`.
+In:  attempts (`attempts.attempts_of`).   Out: an expression for their `JobState`.
 Source: OpenPBS, src/include/job.h (JOB_EXEC_*); Torque Administrator Guide, "Job exit status". Where both
      give a number a meaning, they differ from -10 on.
 """

@@ -21,9 +21,9 @@ from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.unique import Tally
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import UNFINISHED, flag_list
-from hpcopt_assets.ingest.columns import Columns, find_columns
-from hpcopt_assets.ingest.dumps import Reader, Standing, standings
-from hpcopt_assets.ingest.fields import RAW, SPAN_MAX_S, UNSET_NUMBERS, Check, Field, Instant
+from hpcopt_assets.ingest.parquet.columns import Columns, find_columns
+from hpcopt_assets.ingest.parquet.dumps import Reader, Standing, standings
+from hpcopt_assets.ingest.parquet.fields import RAW, SPAN_MAX_S, UNSET_NUMBERS, Check, Field, Instant
 from hpcopt_assets.ingest.parsed import (
     RECORD_SCHEMA,
     LineCounts,
@@ -33,8 +33,8 @@ from hpcopt_assets.ingest.parsed import (
     Refused,
     SourceFile,
 )
-from hpcopt_assets.ingest.slurm_durations import LIMIT_WORDS
-from hpcopt_assets.ingest.source import TEXT_CHARS, check_size, over_limit
+from hpcopt_assets.ingest.slurm.durations import LIMIT_WORDS
+from hpcopt_assets.ingest.source import TEXT_CHARS, RowBudget, check_size
 
 FAILED = "failed_check"
 REPEATED_HOUR = "is_hour_repeated"
@@ -68,11 +68,10 @@ def read_parquet_log(files: tuple[SourceFile, ...], options: Options, log: Parqu
     for file in files:
         check_size(file.path, options.limits)
     sources = [find_columns(file, log.fields) for file in sorted(files, key=lambda file: file.name)]
-    counts = LineCounts(lines=sum(source.rows for source in sources))
-    if counts.lines > options.limits.max_rows:
-        raise over_limit(
-            files[0].path, "the number of rows", counts.lines, options.limits.max_rows, "max_rows"
-        )
+    budget = RowBudget(options.limits)
+    for source in sources:
+        budget.spend(source.file.path, source.rows)
+    counts = LineCounts(lines=budget.spent)
     refused: list[Refused] = []
     tally = Tally(counts.lines)
     for source in sources:

@@ -1,7 +1,7 @@
 """Rows of text become jobs and steps: ids, times, states, and the rows that are no jobs.
 
-In:  rows of text (slurm_lines.py) and the machines' time zone.   Out: `Rows`.
-Not here: which rows tell of one job (slurm_jobs.py), sizes (slurm_sizes.py).
+In:  rows of text (lines.py) and the machines' time zone.   Out: `Rows`.
+Not here: which rows tell of one job (jobs.py), sizes (sizes.py).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import polars as pl
 
 from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode
-from hpcopt_assets.ingest.slurm_durations import durations
-from hpcopt_assets.ingest.slurm_joins import Loss
-from hpcopt_assets.ingest.slurm_layout import USED
-from hpcopt_assets.ingest.slurm_lookup import looked_up
-from hpcopt_assets.ingest.slurm_sizes import count, memory_columns, sizes
-from hpcopt_assets.ingest.slurm_times import ORDER, instants, settle
-from hpcopt_assets.ingest.slurm_values import NO_NODES, array_range, state
+from hpcopt_assets.ingest.parsed import Loss
+from hpcopt_assets.ingest.slurm.durations import durations
+from hpcopt_assets.ingest.slurm.layout import USED
+from hpcopt_assets.ingest.slurm.lookup import looked_up
+from hpcopt_assets.ingest.slurm.sizes import count, memory_columns, sizes
+from hpcopt_assets.ingest.slurm.times import ORDER, instants, settle
+from hpcopt_assets.ingest.slurm.values import NO_NODES, array_range, state
 
 ID = r"^(\d+)(?:_(\d+)|\+(\d+)|_\[(.*)\])?(?:\.([^|]+))?$"
 ID_PARTS = ("root", "task", "component", "range", "step")

@@ -1,7 +1,7 @@
 """Lines of an sacct dump as rows of text: blocks, headers, and the fast path for plain lines.
 
 In:  blocks of whole lines.   Out: frames of the used columns as text, and an account of the other lines.
-Not here: lines that are not plain (slurm_joins.py), what a column says (slurm_rows.py).
+Not here: lines that are not plain (joins.py), what a column says (rows.py).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 import polars as pl
 
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
-from hpcopt_assets.ingest.parsed import LineCounts
-from hpcopt_assets.ingest.slurm_joins import Joined, Line, Loss, Record, is_silent, join
-from hpcopt_assets.ingest.slurm_layout import Layout, fields_of, is_header
+from hpcopt_assets.ingest.parsed import LineCounts, Loss
+from hpcopt_assets.ingest.slurm.joins import Joined, Line, Record, is_silent, join
+from hpcopt_assets.ingest.slurm.layout import Layout, fields_of, is_header
 
 Places = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """Standard Workload Format: a file as header, records of 18 numbers, and an account of every line.
 
 In:  a path.   Out: `SwfLog`.
-Not here: what the numbers mean (swf_jobs.py).
+Not here: what the numbers mean (jobs.py).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 import polars as pl
 
 from hpcopt_assets.contracts.config import IngestConfig
-from hpcopt_assets.ingest.source import blocks, over_limit
-from hpcopt_assets.ingest.swf_header import Header, read_header
-from hpcopt_assets.ingest.swf_lines import SCHEMA, Refused, read_lines
+from hpcopt_assets.ingest.parsed import Loss
+from hpcopt_assets.ingest.source import RowBudget, blocks
+from hpcopt_assets.ingest.swf.header import Header, read_header
+from hpcopt_assets.ingest.swf.lines import SCHEMA, read_lines
 
 
 @dataclass(frozen=True)
@@ -23,37 +24,35 @@ class SwfLog:
 
     header: Header
     fields: pl.DataFrame
-    refused: list[Refused]
+    lost: list[Loss]
     lines_count: int
     header_lines_count: int
     comment_lines_count: int
     blank_lines_count: int
 
 
-def read_log(path: Path, limits: IngestConfig) -> SwfLog:
+def read_log(path: Path, limits: IngestConfig, budget: RowBudget) -> SwfLog:
     """Read an SWF file, packed with gzip or not.
 
-    Raises `TraceError` for what `source.blocks` cannot read, and for more job lines than `max_rows`.
+    Raises `TraceError` for what `source.blocks` cannot read, and for more job lines than the budget has left.
     """
     frames = [pl.DataFrame(schema=SCHEMA)]
-    refused: list[Refused] = []
+    lost: list[Loss] = []
     comments: list[tuple[int, bytes]] = []
-    blank_count = lines_count = rows_count = 0
+    blank_count = lines_count = 0
     for block in blocks(path, limits):
         lines = read_lines(block, lines_count + 1)
         frames.append(lines.fields)
-        refused += lines.refused
+        lost += lines.lost
         comments += lines.comments
         blank_count += lines.blank_count
-        rows_count += lines.fields.height
-        if rows_count > limits.max_rows:
-            raise over_limit(path, "the number of its job lines", rows_count, limits.max_rows, "max_rows")
+        budget.spend(path, lines.fields.height)
         lines_count += lines.count
     header, header_lines = read_header(comments)
     return SwfLog(
         header=header,
         fields=pl.concat(frames).sort("source_line"),
-        refused=refused,
+        lost=lost,
         lines_count=lines_count,
         header_lines_count=header_lines,
         comment_lines_count=len(comments) - header_lines,

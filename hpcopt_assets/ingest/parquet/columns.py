@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hpcopt_assets.contracts.errors import TraceError
-from hpcopt_assets.ingest.fields import RAW, Field
+from hpcopt_assets.ingest.parquet.fields import RAW, Field
 from hpcopt_assets.ingest.parsed import SourceFile
 
 PIECE_ROWS = 20_000
@@ -50,7 +51,7 @@ class Columns:
                     before = after
                 _check_rows(before, self.rows, is_end=True)
         except UNREADABLE as error:
-            raise _damaged(self.file, error) from error
+            raise _damaged(self.file.path, error) from error
 
 
 def find_columns(file: SourceFile, fields: tuple[Field, ...]) -> Columns:
@@ -59,12 +60,7 @@ def find_columns(file: SourceFile, fields: tuple[Field, ...]) -> Columns:
     Raises `TraceError` for a file that is no parquet, lacks a needed column, or has one of a type that holds
     no single values.
     """
-    try:
-        with pq.ParquetFile(file.path) as parquet:
-            schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
-            _check_rows(0, rows, is_end=False)
-    except UNREADABLE as error:
-        raise _damaged(file, error) from error
+    schema, rows = schema_of(file.path)
     spelled = {
         field.name: found
         for field in fields
@@ -92,6 +88,18 @@ def find_columns(file: SourceFile, fields: tuple[Field, ...]) -> Columns:
     return Columns(file, spelled, dtypes, rows)
 
 
+def schema_of(path: Path) -> tuple[pa.Schema, int]:
+    """The columns of a parquet file and the number of its rows. Raises `TraceError` for a damaged file."""
+    try:
+        with pq.ParquetFile(path) as parquet:
+            schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
+            _check_rows(0, rows, is_end=False)
+            _ = schema.names  # which are decoded when they are asked for
+    except UNREADABLE as error:
+        raise _damaged(path, error) from error
+    return schema, rows
+
+
 def _check_rows(found: int, stated: int, *, is_end: bool) -> None:
     if found > stated or (is_end and found < stated):
         raise ValueError(f"{found} rows found, {stated} stated")
@@ -113,10 +121,10 @@ def _readable(column: pa.Array) -> pa.Array:
     return column
 
 
-def _damaged(file: SourceFile, error: Exception) -> TraceError:
+def _damaged(path: Path, error: Exception) -> TraceError:
     return TraceError(
         found=f"the parquet data cannot be read ({str(error).splitlines()[0][:200]})",
         needed="a complete parquet file",
-        where=str(file.path),
+        where=str(path),
         next_step="Copy or fetch the file again.",
     )

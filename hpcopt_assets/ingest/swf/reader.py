@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpcopt_assets.ingest.parsed import LineCounts, Machine, Options, Parsed, Refused, SourceFile
-from hpcopt_assets.ingest.source import texts
-from hpcopt_assets.ingest.swf_header import Header
-from hpcopt_assets.ingest.swf_jobs import Lost, swf_records
-from hpcopt_assets.ingest.swf_log import read_log
+from hpcopt_assets.ingest.parsed import LineCounts, Loss, Machine, Options, Parsed, SourceFile
+from hpcopt_assets.ingest.source import RowBudget, with_texts
+from hpcopt_assets.ingest.swf.header import Header
+from hpcopt_assets.ingest.swf.jobs import swf_records
+from hpcopt_assets.ingest.swf.log import read_log
 
 
 def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
@@ -20,11 +20,18 @@ def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
 
     The header of the first file that states a field speaks for the trace.
     """
-    logs = [(file.name, read_log(file.path, options.limits)) for file in files]
+    budget = RowBudget(options.limits)
+    logs = [(file.name, read_log(file.path, options.limits, budget)) for file in files]
     records, lost, merged = swf_records(logs)
     return Parsed(
         records=records.lazy(),
-        refused=_with_texts(files, lost, options),
+        refused=[
+            refused
+            for file in files
+            for refused in with_texts(
+                file, [Loss(*line[1:]) for line in lost if line.source_file == file.name], options.limits
+            )
+        ],
         counts=LineCounts(
             lines=sum(log.lines_count for _, log in logs),
             header=sum(log.header_lines_count for _, log in logs),
@@ -35,16 +42,6 @@ def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
         machine=_machine([log.header for _, log in logs]),
         facts=_sizes([log.header for _, log in logs]),
     )
-
-
-def _with_texts(files: tuple[SourceFile, ...], lost: list[Lost], options: Options) -> list[Refused]:
-    """Refused lines with their text, which is read again: few lines are refused."""
-    found = []
-    for file in files:
-        here = [line for line in lost if line.source_file == file.name]
-        text = texts(file.path, options.limits, (line.source_line for line in here))
-        found += [Refused(*line, text[line.source_line]) for line in here]
-    return found
 
 
 def _first(headers: list[Header], name: str) -> Any:

@@ -1,7 +1,7 @@
 """Lines of an SWF file as numbers: the fast path for plain lines, the careful one for all others.
 
 In:  a block of whole lines.   Out: `Lines`: fields of data lines, lines that are no record, comments, blanks.
-Not here: what a field means and may hold (swf_jobs.py), nor what a comment says (swf_header.py).
+Not here: what a field means and may hold (jobs.py), nor what a comment says (header.py).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hpcopt_assets.contracts.errors import ConservationError
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import RejectCode
+from hpcopt_assets.ingest.parsed import Loss
 
 FIELDS_COUNT = len(SWF_FIELDS)
 FIELD_SCHEMA = dict.fromkeys(SWF_FIELDS, pl.Float64)
@@ -44,20 +45,12 @@ KIND = _kinds()
 TO_SPACES = bytes.maketrans(GAPS, b" " * len(GAPS))
 
 
-class Refused(NamedTuple):
-    """A data line that is no record of numbers."""
-
-    source_line: int
-    code: RejectCode
-    reason: str
-
-
 @dataclass(frozen=True)
 class Lines:
     """What the lines of a block are. `fields` has one row per record, in no order (`SCHEMA`)."""
 
     fields: pl.DataFrame
-    refused: list[Refused]
+    lost: list[Loss]
     comments: list[tuple[int, bytes]]
     blank_count: int
     count: int
@@ -163,7 +156,7 @@ def read_lines(block: bytes, first_line: int) -> Lines:
         is_careful[plain[is_broken.to_numpy()]] = True
         frames.append(frame.filter(~is_broken))
     records: list[Sequence[float]] = []
-    refused: list[Refused] = []
+    lost: list[Loss] = []
     comments: list[tuple[int, bytes]] = []
     for k in np.flatnonzero(is_careful).tolist():
         number, line = first_line + k, block[shape.start[k] : shape.end[k]].strip(GAPS)
@@ -174,12 +167,12 @@ def read_lines(block: bytes, first_line: int) -> Lines:
         if isinstance(record, list):
             records.append((number, int(shape.tokens[k]), *record))
         else:
-            refused.append(Refused(number, *record))
+            lost.append(Loss(number, *record))
     if records:
         frames.append(pl.DataFrame(records, schema=SCHEMA, orient="row"))
     return Lines(
         fields=pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA),
-        refused=refused,
+        lost=lost,
         comments=comments,
         blank_count=int((shape.tokens == 0).sum()),
         count=int(shape.end.size),

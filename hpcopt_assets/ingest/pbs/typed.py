@@ -1,7 +1,7 @@
 """Records of a PBS log with numbers for texts.
 
-In:  records with attributes as text (`pbs_lines.SCHEMA`).   Out: `typed` records.
-Not here: what records together tell of a job (pbs_attempts.py).
+In:  records with attributes as text (`lines.SCHEMA`).   Out: `typed` records.
+Not here: what records together tell of a job (attempts.py).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
-from hpcopt_assets.ingest import pbs_specs as specs
-from hpcopt_assets.ingest.pbs_lines import ATTRIBUTES, ENDED, QUEUED, RERUN, RESTARTED, STARTED
-from hpcopt_assets.ingest.pbs_values import TIME_MAX_S, WELL_FORMED, seconds, size_bytes
+from hpcopt_assets.ingest.pbs import specs
+from hpcopt_assets.ingest.pbs.lines import ATTRIBUTES, ENDED, QUEUED, RERUN, RESTARTED, STARTED
+from hpcopt_assets.ingest.pbs.values import TIME_MAX_S, WELL_FORMED, seconds, size_bytes
 
 INSTANTS = ("ctime", "qtime", "etime", "start", "end")
 COUNTS = (

@@ -1,6 +1,6 @@
 """Which rows of sacct tell of one job: repeated dumps, attempts, ids used again, and steps.
 
-In:  rows of jobs and of steps (slurm_rows.py), of all files of a trace.   Out: records.
+In:  rows of jobs and of steps (rows.py), of all files of a trace.   Out: records.
 Not here: what one row says.
 """
 
@@ -13,7 +13,7 @@ import polars as pl
 from hpcopt_assets.contracts.vocabulary import JobState
 from hpcopt_assets.ingest.canonical import flag_list
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
-from hpcopt_assets.ingest.slurm_rows import FLAGS
+from hpcopt_assets.ingest.slurm.rows import FLAGS
 
 ID_COMES_ROUND_S = 86400
 # Slurm gives an id out again after MaxJobId others, or after its database was emptied: not within a day of

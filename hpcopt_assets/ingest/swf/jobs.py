@@ -17,10 +17,10 @@ from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import flag_list
-from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
-from hpcopt_assets.ingest.swf_header import SPAN_MAX_S
-from hpcopt_assets.ingest.swf_lines import FIELDS_COUNT, Refused
-from hpcopt_assets.ingest.swf_log import SwfLog
+from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, Loss
+from hpcopt_assets.ingest.swf.header import SPAN_MAX_S
+from hpcopt_assets.ingest.swf.lines import FIELDS_COUNT
+from hpcopt_assets.ingest.swf.log import SwfLog
 
 UNKNOWN = -1.0
 ID_MAX = 2**53
@@ -45,7 +45,7 @@ PARTS = (2.0, 3.0, 4.0)
 
 
 class Lost(NamedTuple):
-    """A data line that became no job."""
+    """A `Loss`, and the file whose line it is."""
 
     source_file: str
     source_line: int
@@ -111,20 +111,20 @@ def _refusal(field: Field, value: float) -> tuple[RejectCode, str]:
     return RejectCode.OUT_OF_RANGE, f"{found}, {needed}"
 
 
-def _judged(fields: pl.DataFrame) -> tuple[pl.DataFrame, list[Refused]]:
+def _judged(fields: pl.DataFrame) -> tuple[pl.DataFrame, list[Loss]]:
     """Records whose every field can be taken, and the others with the first field that cannot."""
     first_bad = pl.coalesce(
         pl.when(_is_bad(name, field)).then(pl.lit(name)) for name, field in FIELDS.items()
     )
     judged = fields.with_columns(first_bad.alias("bad"))
     refused = [
-        Refused(row["source_line"], *_refusal(FIELDS[row["bad"]], row[row["bad"]]))
+        Loss(row["source_line"], *_refusal(FIELDS[row["bad"]], row[row["bad"]]))
         for row in judged.filter(pl.col("bad").is_not_null()).iter_rows(named=True)
     ]
     return judged.filter(pl.col("bad").is_null()).drop("bad"), refused
 
 
-def _with_memory(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Refused]]:
+def _with_memory(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Loss]]:
     """Memory of the whole job in bytes (SWF gives KB per processor); more than 2^62 bytes is refused."""
 
     def whole_job(name: str, first: str, second: str) -> pl.Expr:
@@ -138,7 +138,7 @@ def _with_memory(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Refused]]:
     largest = pl.max_horizontal("used_memory_bytes", "requested_memory_bytes").fill_null(0.0)
     is_too_much = largest > BYTES_MAX
     refused = [
-        Refused(line, RejectCode.OUT_OF_RANGE, f"memory of {size:.15g} bytes, at most {BYTES_MAX} needed")
+        Loss(line, RejectCode.OUT_OF_RANGE, f"memory of {size:.15g} bytes, at most {BYTES_MAX} needed")
         for line, size in records.filter(is_too_much).select("source_line", largest).iter_rows()
     ]
     return records.filter(~is_too_much), refused
@@ -297,7 +297,7 @@ def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> tuple[pl.DataFrame, list[
     for name, log in logs:
         records, bad_fields = _judged(log.fields)
         records, bad_memory = _with_memory(records)
-        lost += [Lost(name, *refused) for refused in (*log.refused, *bad_fields, *bad_memory)]
+        lost += [Lost(name, *loss) for loss in (*log.lost, *bad_fields, *bad_memory)]
         parts.append(
             records.with_columns(
                 source_file=pl.lit(name),

@@ -1,7 +1,7 @@
 """What one value of an sacct column says: memory, TRES, node lists, array ranges, job states.
 
 In:  the text of one value.   Out: numbers and words; None where the text says nothing of the kind.
-Not here: times and durations (slurm_times.py, slurm_durations.py), whole rows (slurm_rows.py).
+Not here: times and durations (times.py, durations.py), whole rows (rows.py).
 Source: sacct(1) of Slurm 17 to 24, and troubles that tools around it have met.
 """
 

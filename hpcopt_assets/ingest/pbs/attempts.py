@@ -1,14 +1,14 @@
 """From records to attempts: which records tell of one start of a job, and what they tell together.
 
 In:  typed records of all files.   Out: `attempts_of`: the attempt of each record, and one row an attempt.
-Not here: what becomes of an attempt in `trace_jobs` (pbs_records.py).
+Not here: what becomes of an attempt in `trace_jobs` (records.py).
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from hpcopt_assets.ingest.pbs_lines import (
+from hpcopt_assets.ingest.pbs.lines import (
     ABORTED,
     CHECKPOINTED,
     DELETED,
@@ -21,7 +21,7 @@ from hpcopt_assets.ingest.pbs_lines import (
     STARTED,
     SUSPENDED,
 )
-from hpcopt_assets.ingest.pbs_times import with_times
+from hpcopt_assets.ingest.pbs.times import with_times
 
 OPENING = (STARTED, RESTARTED)
 REQUEUING = (RERUN, CHECKPOINTED)

@@ -1,7 +1,7 @@
 """Times of an sacct dump as instants: local times, times with an offset, seconds since the epoch.
 
 In:  text columns and the machines' time zone.   Out: seconds since the Unix epoch, UTC.
-Not here: durations (slurm_values.py).
+Not here: durations (values.py).
 """
 
 from __future__ import annotations

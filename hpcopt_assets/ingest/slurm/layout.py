@@ -1,7 +1,7 @@
 """Which columns an sacct dump has, and how to find them in a line whose free text holds separators.
 
 In:  a header line, or a list of field names.   Out: `Layout`.
-Not here: which lines make a record (slurm_lines.py), what a value says (slurm_values.py).
+Not here: which lines make a record (lines.py), what a value says (values.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines of a PBS accounting log: which record a line is, and its attributes, still as text.
 
 In:  a block of whole lines.   Out: `Lines`: records of jobs (`SCHEMA`), refused lines, counts of the others.
-Not here: what the texts mean (pbs_typed.py), what records together tell of a job (pbs_attempts.py).
+Not here: what the texts mean (typed.py), what records together tell of a job (attempts.py).
 Source: OpenPBS, src/include/acct.h and src/server/accounting.c; Torque Administrator Guide, "Accounting
      records".
 """

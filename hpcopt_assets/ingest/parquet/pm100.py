@@ -1,7 +1,7 @@
 """PM100: the jobs of Marconi100, from Slurm, as parquet.
 
 In:  parquet files with PM100's columns.   Out: `Parsed`.
-Not here: reading in pieces and merging months (parquet_log.py); Slurm's words (slurm_values.py).
+Not here: reading in pieces and merging months (log.py); Slurm's words (slurm/values.py).
 
 Sources: Antici et al., PM100, SC-W 2023, https://doi.org/10.5281/zenodo.10127767, and its repository's
 documentation/job_features.md: time_limit is in minutes or INFINITE, run_time in seconds, start and end are
@@ -16,10 +16,10 @@ import polars as pl
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.vocabulary import JobState, RejectCode
 from hpcopt_assets.ingest.canonical import UNFINISHED
-from hpcopt_assets.ingest.fields import SPAN_MAX_S, Field, Instant, Number, Text, positive
-from hpcopt_assets.ingest.parquet_log import ParquetFormat, read_parquet_log
+from hpcopt_assets.ingest.parquet.fields import SPAN_MAX_S, Field, Instant, Number, Text, positive
+from hpcopt_assets.ingest.parquet.log import ParquetFormat, read_parquet_log
 from hpcopt_assets.ingest.parsed import Machine, Options, Parsed, SourceFile
-from hpcopt_assets.ingest.slurm_values import STATES
+from hpcopt_assets.ingest.slurm.values import STATES
 
 GIB = 2**30
 S_PER_MIN = 60

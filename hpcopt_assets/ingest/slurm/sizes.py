@@ -1,7 +1,7 @@
 """What an sacct row says of a job's size: processors, nodes, GPUs, memory, the requested runtime.
 
 In:  rows of text, and which of the jobs started.   Out: typed columns and what is remarkable about them.
-Not here: times and states (slurm_rows.py), what steps used (slurm_steps.py).
+Not here: times and states (rows.py), which steps are of a job (jobs.py).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.vocabulary import QualityFlag, RequestKind
-from hpcopt_assets.ingest.slurm_durations import limits, limits_in_minutes
-from hpcopt_assets.ingest.slurm_lookup import looked_up
-from hpcopt_assets.ingest.slurm_values import NO_NODES, memory, nodes_count, tres
+from hpcopt_assets.ingest.slurm.durations import limits, limits_in_minutes
+from hpcopt_assets.ingest.slurm.lookup import looked_up
+from hpcopt_assets.ingest.slurm.values import NO_NODES, memory, nodes_count, tres
 
 COUNTS = ("reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes")
 TRES_SCHEMA = {

@@ -1,7 +1,7 @@
 """F-DATA: the jobs of Fugaku, one parquet file a month.
 
 In:  parquet files with F-DATA's columns.   Out: `Parsed`.
-Not here: reading in pieces and merging months (parquet_log.py).
+Not here: reading in pieces and merging months (log.py).
 
 Sources: Antici et al., F-DATA, Scientific Data 12 (2025) 1321, table 2 (deldt: when the user deleted the
 job); https://doi.org/10.5281/zenodo.11467483. They leave units and scope open; of Fujitsu's job statistics,
@@ -15,8 +15,8 @@ import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.vocabulary import JobState, RejectCode
-from hpcopt_assets.ingest.fields import SPAN_MAX_S, Field, Instant, Number, Text, positive
-from hpcopt_assets.ingest.parquet_log import ParquetFormat, read_parquet_log
+from hpcopt_assets.ingest.parquet.fields import SPAN_MAX_S, Field, Instant, Number, Text, positive
+from hpcopt_assets.ingest.parquet.log import ParquetFormat, read_parquet_log
 from hpcopt_assets.ingest.parsed import Machine, Options, Parsed, SourceFile
 
 MS_PER_S = 1000

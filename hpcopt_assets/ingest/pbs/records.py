@@ -1,7 +1,7 @@
 """From attempts to records of jobs, and the attempts that are none.
 
-In:  attempts (`pbs_attempts.attempts_of`).   Out: `records_of`: `RECORD_SCHEMA` columns and a verdict each.
-Not here: how an attempt ended (pbs_states.py), columns that all formats share (canonical.py).
+In:  attempts (`attempts.attempts_of`).   Out: `records_of`: `RECORD_SCHEMA` columns and a verdict each.
+Not here: how an attempt ended (states.py), columns that all formats share (canonical.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import polars as pl
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import flag_list
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
-from hpcopt_assets.ingest.pbs_states import state
+from hpcopt_assets.ingest.pbs.states import state
 
 ELAPSED_SLACK_S = 10
 # Daemons sample a job's walltime every few seconds, and stop it while the job is suspended.

@@ -1,7 +1,7 @@
 """Durations of an sacct dump, and limits, which may be no time at all.
 
 In:  text columns.   Out: seconds, and the kind of a requested runtime.
-Not here: times of day (slurm_times.py).
+Not here: times of day (times.py).
 """
 
 from __future__ import annotations

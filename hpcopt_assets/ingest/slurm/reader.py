@@ -1,8 +1,8 @@
 """Slurm accounting: dumps of `sacct --parsable2` (or `-p`, or CSV) as records.
 
 In:  files of one trace, with a header or a list of fields; monthly dumps may overlap.   Out: `Parsed`.
-Not here: lines (slurm_lines.py, slurm_joins.py, slurm_layout.py), rows (slurm_rows.py, slurm_sizes.py),
-     values (slurm_values.py, slurm_times.py), rows that belong together (slurm_jobs.py).
+Not here: lines (lines.py, joins.py, layout.py), rows (rows.py, sizes.py),
+     values (values.py, times.py), rows that belong together (jobs.py).
 Source: sacct(1), https://slurm.schedmd.com/sacct.html
 """
 
@@ -14,12 +14,11 @@ from dataclasses import fields
 import polars as pl
 
 from hpcopt_assets.contracts.vocabulary import RejectCode
-from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, LineCounts, Options, Parsed, Refused, SourceFile
-from hpcopt_assets.ingest.slurm_jobs import join_rows
-from hpcopt_assets.ingest.slurm_joins import Loss
-from hpcopt_assets.ingest.slurm_lines import LineReader
-from hpcopt_assets.ingest.slurm_rows import read_rows
-from hpcopt_assets.ingest.source import blocks, texts
+from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, LineCounts, Loss, Options, Parsed, Refused, SourceFile
+from hpcopt_assets.ingest.slurm.jobs import join_rows
+from hpcopt_assets.ingest.slurm.lines import LineReader
+from hpcopt_assets.ingest.slurm.rows import read_rows
+from hpcopt_assets.ingest.source import RowBudget, blocks, with_texts
 
 BLOCK_BYTES = 16 * 2**20
 # Each distinct value is read once a block, so that larger blocks than other formats' pay.
@@ -35,11 +34,13 @@ def read_sacct(files: tuple[SourceFile, ...], options: Options) -> Parsed:
     steps: list[pl.DataFrame] = []
     lost: dict[str, list[Loss]] = {}
     counts = LineCounts()
+    budget = RowBudget(options.limits)
     cancelled_tasks: dict[str, int] = {}
     for file in sorted(files, key=lambda file: file.name):
         reader = LineReader(str(file.path), options.fields)
         here = lost.setdefault(file.name, [])
         for text in _rows_of_text(reader, file, options):
+            budget.spend(file.path, text.height)
             rows = read_rows(text, options.timezone or "UTC")
             name = pl.lit(file.name).alias("source_file")
             jobs.append(rows.jobs.with_columns(name))
@@ -79,10 +80,6 @@ def _add(total: LineCounts, more: LineCounts) -> None:
 
 
 def _refused(files: tuple[SourceFile, ...], lost: dict[str, list[Loss]], options: Options) -> list[Refused]:
-    """Refused lines with their text, which is read again: few lines are refused."""
-    found = []
-    for file in files:
-        here = lost.get(file.name, [])
-        text = texts(file.path, options.limits, (loss.source_line for loss in here))
-        found += [Refused(file.name, *loss, text[loss.source_line]) for loss in here]
-    return found
+    return [
+        refused for file in files for refused in with_texts(file, lost.get(file.name, []), options.limits)
+    ]

@@ -1,10 +1,10 @@
 """PBS Professional, OpenPBS and Torque accounting logs: a trace's files as records.
 
 In:  files.   Out: `Parsed`.
-pbs_lines.py    lines as records, attributes as text   pbs_times.py     when a record took place
-pbs_typed.py    texts as numbers                       pbs_attempts.py  which records tell of one start
-pbs_values.py   durations, sizes                       pbs_states.py    how it ended
-pbs_specs.py    lists of hosts and chunks              pbs_records.py   what becomes of it
+lines.py    lines as records, attributes as text   times.py     when a record took place
+typed.py    texts as numbers                       attempts.py  which records tell of one start
+values.py   durations, sizes                       states.py    how it ended
+specs.py    lists of hosts and chunks              records.py   what becomes of it
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import JobState, RejectCode
-from hpcopt_assets.ingest.parsed import LineCounts, Options, Parsed, Refused, SourceFile
-from hpcopt_assets.ingest.pbs_attempts import attempts_of
-from hpcopt_assets.ingest.pbs_lines import SCHEMA, read_lines
-from hpcopt_assets.ingest.pbs_records import judged, records_of
-from hpcopt_assets.ingest.pbs_specs import tasks_of
-from hpcopt_assets.ingest.pbs_typed import typed
-from hpcopt_assets.ingest.source import LIMITS_FILE, blocks, texts
+from hpcopt_assets.ingest.parsed import LineCounts, Loss, Options, Parsed, Refused, SourceFile
+from hpcopt_assets.ingest.pbs.attempts import attempts_of
+from hpcopt_assets.ingest.pbs.lines import SCHEMA, read_lines
+from hpcopt_assets.ingest.pbs.records import judged, records_of
+from hpcopt_assets.ingest.pbs.specs import tasks_of
+from hpcopt_assets.ingest.pbs.typed import typed
+from hpcopt_assets.ingest.source import RowBudget, blocks, with_texts
 
 DEFAULT_TIMEZONE = "UTC"
 PARENT = r"^\d+\[\]"
@@ -42,33 +41,23 @@ class _Log:
 def _read_files(files: tuple[SourceFile, ...], options: Options) -> _Log:
     log = _Log()
 
-    def add(records: pl.DataFrame, source: int) -> int:
+    def add(records: pl.DataFrame, source: int) -> None:
         log.records.append(typed(records).with_columns(source=pl.lit(source, dtype=pl.Int64)))
-        return records.height
 
-    rows = add(pl.DataFrame(schema=SCHEMA), 0)
+    budget = RowBudget(options.limits)
+    add(pl.DataFrame(schema=SCHEMA), 0)
     for source, file in enumerate(files):
         before = 0
         for block in blocks(file.path, options.limits):
             lines = read_lines(block, before + 1)
             before += lines.count
-            rows += add(lines.records, source)
-            if rows > options.limits.max_rows:
-                raise _too_many(rows, file, options)
+            budget.spend(file.path, lines.records.height)
+            add(lines.records, source)
             log.refused += [Refused(file.name, *line) for line in lines.lost]
             log.counts.comment += lines.comment_count
             log.counts.blank += lines.blank_count
         log.counts.lines += before
     return log
-
-
-def _too_many(rows: int, file: SourceFile, options: Options) -> TraceError:
-    return TraceError(
-        found=f"{rows:,} records so far",
-        needed=f"at most {options.limits.max_rows:,}",
-        where=str(file.path),
-        next_step=f"Split the trace, or raise max_rows in {LIMITS_FILE}.",
-    )
 
 
 def _orphans(keyed: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
@@ -124,9 +113,8 @@ def _refused(lost: pl.DataFrame, files: tuple[SourceFile, ...], options: Options
     """Lost records with their text, which is read again: few are lost."""
     for source, file in enumerate(files):
         here = lost.filter(pl.col("source") == source).select("source_line", "code", "reason")
-        text = texts(file.path, options.limits, here["source_line"])
-        for line, code, reason in here.iter_rows():
-            yield Refused(file.name, line, RejectCode(code), reason, text[line])
+        losses = [Loss(line, RejectCode(code), reason) for line, code, reason in here.iter_rows()]
+        yield from with_texts(file, losses, options.limits)
 
 
 def _facts(found: pl.DataFrame, parents: pl.DataFrame) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Durations and sizes as PBS spells them.
 
 In:  a text.   Out: its number, or None where it is none of the kind.
-Not here: lists of hosts and chunks (pbs_specs.py).
+Not here: lists of hosts and chunks (specs.py).
 Source: PBS Professional Reference Guide, "Resource Formats"; Torque Administrator Guide, "Requesting
      resources".
 """
