@@ -27,6 +27,7 @@ from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
     Backfill,
     BackfillOrder,
+    Dialect,
     Estimate,
     FidelityCriterion,
     Order,
@@ -239,7 +240,7 @@ class TraceEntry(Frozen):
     url: HttpUrl | None = None
     sha256: Sha256 | None = None
     format: TraceFormat | None = None
-    dialect: Words | None = None
+    dialect: Dialect | None = None
     fields: tuple[Words, ...] | None = None
     timezone: Words | None = None
     capacity_procs: Procs | None = None
@@ -258,6 +259,8 @@ class TraceEntry(Frozen):
     def _is_sound(self) -> Self:
         if self.part_of is not None and (self.url or self.sha256 or self.split):
             raise ValueError(f"a part of {self.part_of}: url, sha256 and split belong to that trace")
+        if self.dialect is not None and self.format not in (None, TraceFormat.PBS):
+            raise ValueError(f"dialect {self.dialect} is one of PBS logs, the format is {self.format}")
         if self.timezone is not None:
             try:
                 ZoneInfo(self.timezone)

@@ -120,6 +120,13 @@ def ingest(
     # Whatever order they come in: where files disagree (in their headers, say), the first by name holds.
     hashes = [(file.name, sha256_of(file.path)) for file in files]
     kind = entry.format or detect(files[0].path, limits)
+    if entry.dialect is not None and kind is not TraceFormat.PBS:
+        raise TraceError(
+            found=f"dialect {entry.dialect} with a log of format {kind}",
+            needed=f"a log of format {TraceFormat.PBS}, or no dialect",
+            where=f"trace {trace_id}",
+            next_step="Leave the dialect away, or name the format as well.",
+        )
     parsed = READERS[kind](files, Options(limits, entry.timezone, entry.fields, entry.dialect))
     _check_conservation(parsed, trace_id)
     target = staging / STAGED

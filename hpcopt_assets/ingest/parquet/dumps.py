@@ -1,7 +1,7 @@
 """Dumps that overlap: which of several records of a job stands for it, and which attempts it had.
 
 In:  records of jobs, piece by piece.   Out: for each record whether it is kept, and as which attempt.
-Not here: reading (columns.py); dumps of text formats, whose lines tell more (slurm.py, pbs.py).
+Not here: reading (columns.py); dumps of text formats, whose lines tell more (slurm/, pbs/).
 
 Records of one id, submission and start tell of one attempt: the finished one counts, else the one that saw
 the job longest. A record without a start (the job waited) yields to one with the same submission that has

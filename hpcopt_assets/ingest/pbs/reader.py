@@ -42,7 +42,9 @@ def _read_files(files: tuple[SourceFile, ...], options: Options) -> _Log:
     log = _Log()
 
     def add(records: pl.DataFrame, source: int) -> None:
-        log.records.append(typed(records).with_columns(source=pl.lit(source, dtype=pl.Int64)))
+        log.records.append(
+            typed(records, options.dialect).with_columns(source=pl.lit(source, dtype=pl.Int64))
+        )
 
     budget = RowBudget(options.limits)
     add(pl.DataFrame(schema=SCHEMA), 0)

@@ -66,14 +66,17 @@ def _slots(text: str) -> int | None:
     return total
 
 
-def exec_host(text: str) -> Counts:
-    """`host/slots+host/slots...`: PBS Pro's `n1/0*8`, Torque's `c7/2+c7/3` and `c7/0-3,7`."""
+def exec_host(text: str, *, is_counted: bool = False) -> Counts:
+    """`host/slots+host/slots...`: PBS Pro's `n1/0*8`, Torque's `c7/2+c7/3` and `c7/0-3,7`.
+
+    Where `is_counted`, a lone number is how many slots, not which one.
+    """
     hosts = set()
     procs: int | None = 0
     for part in text.split("+"):
         host, _, slots = part.partition("/")
         hosts.add(host)
-        count = _slots(slots)
+        count = _number(slots) if is_counted and slots.isdecimal() else _slots(slots)
         procs = None if procs is None or count is None else procs + count
     return _counts(procs, len(hosts))
 

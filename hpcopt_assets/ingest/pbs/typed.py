@@ -7,10 +7,12 @@ Not here: what records together tell of a job (attempts.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
+from hpcopt_assets.contracts.vocabulary import Dialect
 from hpcopt_assets.ingest.pbs import specs
 from hpcopt_assets.ingest.pbs.lines import ATTRIBUTES, ENDED, QUEUED, RERUN, RESTARTED, STARTED
 from hpcopt_assets.ingest.pbs.values import TIME_MAX_S, WELL_FORMED, seconds, size_bytes
@@ -38,7 +40,6 @@ READERS: dict[str, tuple[Callable[[str], float | None], type[pl.DataType]]] = {
 }
 DURATIONS = ("walltime", "used_walltime", "used_cput")
 SPECS: dict[str, Callable[[str], specs.Counts]] = {
-    "exec_host": specs.exec_host,
     "exec_vnode": specs.exec_vnode,
     "exec_gpus": specs.exec_gpus,
     "select": specs.select,
@@ -158,7 +159,7 @@ def _marks(wholes: dict[str, pl.Expr]) -> dict[str, pl.Expr]:
     }
 
 
-def typed(records: pl.DataFrame) -> pl.DataFrame:
+def typed(records: pl.DataFrame, dialect: Dialect | None) -> pl.DataFrame:
     """Records with numbers for texts; what cannot be read is null and marks its record.
 
     `epoch_s` is when the event took place by an attribute of its own, null where none says. An instant of 0
@@ -171,11 +172,17 @@ def typed(records: pl.DataFrame) -> pl.DataFrame:
         "exit_status": _whole("exit_status", -EXIT_MAX, EXIT_MAX),
     }
     kind = pl.col("kind")
+    hosts = partial(specs.exec_host, is_counted=dialect is Dialect.TORQUE_COUNTS)
     return (
         texts.with_columns(
-            *(_counted(texts[name], reader).alias(name) for name, reader in SPECS.items()),
+            *(
+                _counted(texts[name], reader).alias(name)
+                for name, reader in (SPECS | {"exec_host": hosts}).items()
+            ),
             *(_read(texts[name], *reader).alias(f"read_{name}") for name, reader in READERS.items()),
-            is_pbs_pro=texts["exec_vnode"].is_not_null() | texts["run_count"].is_not_null(),
+            is_pbs_pro=texts["exec_vnode"].is_not_null() | texts["run_count"].is_not_null()
+            if dialect is None
+            else pl.lit(dialect is Dialect.PBS_PRO),
         )
         .with_columns(
             **wholes,
