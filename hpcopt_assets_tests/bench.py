@@ -1,7 +1,8 @@
 """`make bench`: how long the parts take that users wait for, and what memory they need.
 
-Each case runs in a process of its own: once cold, then warm, of which the median counts (the largest inputs: once).
-Machines differ and are noisy, so each figure stands beside a ratio to a fixed piece of work timed in the same process.
+Each case runs in a process of its own: once cold, then warm, of which the median counts; the largest inputs
+are read once. Machines differ and are noisy, so each figure stands beside a ratio to a fixed piece of work
+timed in the same process.
 """
 
 from __future__ import annotations
