@@ -220,6 +220,20 @@ class Select(Frozen):
     queues: Annotated[tuple[Words, ...], Field(min_length=1)] | None = None
 
 
+class Exclusion(Frozen):
+    """Jobs to leave out: those that a user submitted from `since` on and before `until` (a flurry, say)."""
+
+    user: Words
+    since: AwareDatetime
+    until: AwareDatetime
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.until <= self.since:
+            raise ValueError(f"user {self.user}: until {self.until} is not after since {self.since}")
+        return self
+
+
 class Split(Frozen):
     """A log of several machines: a trace `<id>.<name>` a partition or queue, with its capacity."""
 
@@ -251,6 +265,7 @@ class TraceEntry(Frozen):
     part_of: TraceId | None = None
     select: Select | None = None
     split: Split | None = None
+    exclude: tuple[Exclusion, ...] = ()
     is_synthetic: bool = False
     licence: Words | None = None
     note: Words | None = None

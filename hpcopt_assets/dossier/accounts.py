@@ -24,7 +24,7 @@ LINES = (
     ("of these: merged into jobs", "job_lines_count"),
     ("of these: rejected", "rejects_count"),
     ("jobs", "jobs_count"),
-    ("jobs of parts of the machine that the registry does not select", "unselected_jobs_count"),
+    ("jobs that the registry does not select", "unselected_jobs_count"),
     ("jobs with a known start", "started_jobs_count"),
 )
 FACT = (Column("fact"), Column("value"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import IngestConfig, TraceEntry
+from hpcopt_assets.contracts.config import IngestConfig, Select, TraceEntry
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import RAW_TRACE
@@ -152,14 +152,18 @@ def ingest(
 
 
 def _selected(records: pl.LazyFrame, entry: TraceEntry) -> tuple[pl.LazyFrame, int]:
-    """The jobs of the partitions and queues that the entry keeps, and how many others there are."""
-    select = entry.select
-    if select is None:
+    """The jobs that the entry keeps, and how many others there are."""
+    select = entry.select or Select()
+    if select == Select() and not entry.exclude:
         return records, 0
     keep = pl.lit(True)
     for column, wanted in (("partition", select.partitions), ("queue", select.queues)):
         if wanted is not None:
             keep &= pl.col(column).is_in(list(wanted)).fill_null(False)
+    for left_out in entry.exclude:
+        is_meant = (pl.col("user") == left_out.user).fill_null(False)
+        since_s, until_s = (instant.timestamp() for instant in (left_out.since, left_out.until))
+        keep &= ~(is_meant & (pl.col("submit_s") >= since_s) & (pl.col("submit_s") < until_s))
     others = records.filter(~keep).select(pl.len()).collect(engine="streaming").item()
     return records.filter(keep), int(others)
 
@@ -172,7 +176,7 @@ def _no_jobs(files: tuple[SourceFile, ...], parsed: Parsed, unselected: int) -> 
         first = min(refused)
         found += f", {len(refused)} refused; line {first.source_line}: {first.code}, {first.reason}"
     if unselected:
-        found += f", {unselected} jobs of partitions or queues that the registry does not select"
+        found += f", {unselected} jobs that the registry does not select"
     return TraceError(
         found=found + ")",
         needed="at least one job",

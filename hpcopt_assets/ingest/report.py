@@ -82,7 +82,13 @@ def report_of(jobs: pl.LazyFrame, parsed: Parsed, entry: TraceEntry, read: Read)
 def _registry_notes(entry: TraceEntry) -> list[str]:
     """What the registry says of a trace that no number of ours shows."""
     steps = [f"{step.since.isoformat()}: {step.capacity}" for step in entry.capacity_steps]
+    excluded = [
+        f"Excluded by the registry: jobs of user {left_out.user} submitted from {left_out.since.isoformat()} "
+        f"until {left_out.until.isoformat()}"
+        for left_out in entry.exclude
+    ]
     return [
+        *excluded,
         *([f"Licence: {entry.licence}"] if entry.licence else []),
         *([f"Capacity steps stated but not replayed: {'; '.join(steps)}"] if steps else []),
     ]
