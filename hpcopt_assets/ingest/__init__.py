@@ -8,7 +8,7 @@ Not here: which file is which trace (orchestration/sources.py); whether a job ta
 reader.py   the room's face: `ingest`             canonical.py  from records to trace_jobs
 source.py   bytes, packed or not, as whole lines  staging.py    in row order, out of core, to parquet
 detect.py   which format a file has               report.py     rejects, report and counts
-parsed.py   what every format's reader returns
+parsed.py   what every format's reader returns    lazily.py    records made while they are read
 
 swf/  slurm/  pbs/  parquet/   one reader a format (PM100 and F-DATA are both parquet): files -> `Parsed`
 """

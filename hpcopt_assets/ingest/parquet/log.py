@@ -15,17 +15,16 @@ from functools import partial
 from typing import Any
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.unique import Tally
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import UNFINISHED, flag_list
+from hpcopt_assets.ingest.lazily import lazy_records
 from hpcopt_assets.ingest.parquet.columns import Columns, find_columns
 from hpcopt_assets.ingest.parquet.dumps import Reader, Standing, standings
 from hpcopt_assets.ingest.parquet.fields import RAW, SPAN_MAX_S, UNSET_NUMBERS, Check, Field, Instant
 from hpcopt_assets.ingest.parsed import (
-    RECORD_SCHEMA,
     LineCounts,
     Machine,
     Options,
@@ -86,7 +85,7 @@ def read_parquet_log(files: tuple[SourceFile, ...], options: Options, log: Parqu
     decided = standings(readers, tally)
     superseded = sum(int((standing.attempts == 0).sum()) for standing in decided)
     return Parsed(
-        records=register_io_source(partial(_scan, readers, decided), schema=RECORD_SCHEMA),
+        records=lazy_records(partial(_kept, readers, decided)),
         refused=refused,
         counts=counts,
         machine=log.machine,
@@ -240,29 +239,8 @@ def _records(source: Columns, log: ParquetFormat, zone: str) -> Iterator[pl.Data
         )
 
 
-def _scan(
-    readers: Sequence[Reader],
-    decided: list[Standing],
-    columns: list[str] | None,
-    predicate: pl.Expr | None,
-    rows: int | None,
-    batch_rows: int | None,  # noqa: ARG001 -- pieces have their own size
-) -> Iterator[pl.DataFrame]:
-    """The kept records of all files; called by polars each time the lazy records are asked for."""
-    left = rows
+def _kept(readers: Sequence[Reader], decided: list[Standing]) -> Iterator[pl.DataFrame]:
+    """The kept records of all files."""
     for read, standing in zip(readers, decided, strict=True):
         for piece in read():
-            kept = standing.of(piece)
-            records = kept.select(
-                (pl.col(name) if name in kept.columns else pl.lit(None, dtype=dtype)).cast(dtype).alias(name)
-                for name, dtype in RECORD_SCHEMA.items()
-                if columns is None or name in columns
-            )
-            if predicate is not None:
-                records = records.filter(predicate)
-            if left is not None:
-                records = records.head(left)
-                left -= records.height
-            yield records
-            if left == 0:
-                return
+            yield standing.of(piece)

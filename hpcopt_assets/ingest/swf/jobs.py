@@ -17,7 +17,8 @@ from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import flag_list
-from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, Loss
+from hpcopt_assets.ingest.lazily import lazy_records
+from hpcopt_assets.ingest.parsed import Loss
 from hpcopt_assets.ingest.swf.header import SPAN_MAX_S
 from hpcopt_assets.ingest.swf.lines import FIELDS_COUNT
 from hpcopt_assets.ingest.swf.log import SwfLog
@@ -42,6 +43,10 @@ TIMES = ("submit", "wait", "run", "requested_time", "think_time")
 PARTS = (2.0, 3.0, 4.0)
 # Status of a line that tells one burst of a job which was swapped out (to be continued; the last one, which
 # completed; the last one, which failed); another line sums the job up.
+
+
+PIECE_ROWS = 50_000
+# Lines that become records at a time: some 10 MB of them.
 
 
 class Lost(NamedTuple):
@@ -117,6 +122,8 @@ def _judged(fields: pl.DataFrame) -> tuple[pl.DataFrame, list[Loss]]:
         pl.when(_is_bad(name, field)).then(pl.lit(name)) for name, field in FIELDS.items()
     )
     judged = fields.with_columns(first_bad.alias("bad"))
+    if judged["bad"].null_count() == judged.height:
+        return fields, []  # no copy of a large log
     refused = [
         Loss(row["source_line"], *_refusal(FIELDS[row["bad"]], row[row["bad"]]))
         for row in judged.filter(pl.col("bad").is_not_null()).iter_rows(named=True)
@@ -137,6 +144,8 @@ def _with_memory(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Loss]]:
     )
     largest = pl.max_horizontal("used_memory_bytes", "requested_memory_bytes").fill_null(0.0)
     is_too_much = largest > BYTES_MAX
+    if not records.select(is_too_much.any()).item():
+        return records, []
     refused = [
         Loss(line, RejectCode.OUT_OF_RANGE, f"memory of {size:.15g} bytes, at most {BYTES_MAX} needed")
         for line, size in records.filter(is_too_much).select("source_line", largest).iter_rows()
@@ -242,16 +251,22 @@ def _own_flags() -> pl.Expr:
     return flag_list(conditions)
 
 
-def _records(whole: pl.DataFrame) -> pl.DataFrame:
-    """Records from lines in which every field can be taken, one line a job."""
+def _records(whole: pl.DataFrame) -> pl.LazyFrame:
+    """Records from lines in which every field can be taken, one line a job; made when they are asked for."""
+    is_dangling = _known("preceding").is_not_null() & ~pl.col("preceding").is_in(whole["job"].implode())
+    lines = whole.with_columns(is_dangling=is_dangling)
+    return lazy_records(lambda: map(_piece, lines.iter_slices(PIECE_ROWS)))
+
+
+def _piece(lines: pl.DataFrame) -> pl.DataFrame:
+    """Records of some of the lines."""
     never_started = (pl.col("status") == CANCELLED) & (pl.col("run") == UNKNOWN)
-    frame = whole.with_columns(
+    frame = lines.with_columns(
         queued_s=pl.when(~never_started).then(_seconds("wait")),
         runtime_s=_seconds("run"),
         requested_runtime_s=_seconds("requested_time"),
         requested_procs=_positive("requested").cast(pl.Int64),
         allocated_procs=_positive("allocated").cast(pl.Int64),
-        is_dangling=_known("preceding").is_not_null() & ~pl.col("preceding").is_in(whole["job"].implode()),
     )
     start_s = pl.col("submit_s") + pl.col("queued_s")
     own = {
@@ -280,14 +295,11 @@ def _records(whole: pl.DataFrame) -> pl.DataFrame:
     sizes = ("requested_procs", "allocated_procs")
     as_they_are = (*WHERE, *sizes, "submit_s", "runtime_s", "requested_runtime_s")
     return frame.select(
-        (own[name] if name in own else pl.col(name) if name in as_they_are else pl.lit(None))
-        .cast(dtype)
-        .alias(name)
-        for name, dtype in RECORD_SCHEMA.items()
+        (own[name] if name in own else pl.col(name)).alias(name) for name in (*as_they_are, *own)
     )
 
 
-def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> tuple[pl.DataFrame, list[Lost], int]:
+def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> tuple[pl.LazyFrame, list[Lost], int]:
     """Records of a trace's SWF files (name, log), every data line that is none, and how many were merged.
 
     A line is refused for the first of its fields that holds what it may not, then for too much memory, then

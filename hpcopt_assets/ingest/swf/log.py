@@ -42,7 +42,7 @@ def read_log(path: Path, limits: IngestConfig, budget: RowBudget) -> SwfLog:
     blank_count = lines_count = 0
     for block in blocks(path, limits):
         lines = read_lines(block, lines_count + 1)
-        frames.append(lines.fields)
+        frames.append(lines.fields.sort("source_line"))
         lost += lines.lost
         comments += lines.comments
         blank_count += lines.blank_count
@@ -51,7 +51,7 @@ def read_log(path: Path, limits: IngestConfig, budget: RowBudget) -> SwfLog:
     header, header_lines = read_header(comments)
     return SwfLog(
         header=header,
-        fields=pl.concat(frames).sort("source_line"),
+        fields=pl.concat(frames),
         lost=lost,
         lines_count=lines_count,
         header_lines_count=header_lines,

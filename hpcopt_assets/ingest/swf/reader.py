@@ -24,7 +24,7 @@ def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
     logs = [(file.name, read_log(file.path, options.limits, budget)) for file in files]
     records, lost, merged = swf_records(logs)
     return Parsed(
-        records=records.lazy(),
+        records=records,
         refused=[
             refused
             for file in files
