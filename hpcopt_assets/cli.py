@@ -20,7 +20,7 @@ from typer.exceptions import TyperException
 from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
 from hpcopt_assets.contracts.config import SAFE_ID, TraceEntry
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
-from hpcopt_assets.contracts.vocabulary import CapacitySource, Overrun, TraceFormat
+from hpcopt_assets.contracts.vocabulary import CapacitySource, Dialect, Overrun, TraceFormat
 from hpcopt_assets.orchestration.project import Project, find_project
 from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
 from hpcopt_assets.warehouse.forms import Form, form_of
@@ -50,7 +50,9 @@ def _utf8(value: object) -> object:
     return value
 
 
-TracePath = Annotated[Path, typer.Argument(help="A raw trace (.swf, .swf.gz) or a trace_jobs.parquet.")]
+TracePath = Annotated[
+    Path, typer.Argument(help="A raw trace (a log, or a folder of logs) or a trace_jobs.parquet.")
+]
 
 
 @app.callback()
@@ -160,7 +162,7 @@ def traces() -> None:
     for trace_id, owner in known_traces(project.raw, configs.traces).items():
         paths = sources[owner]
         report = part_path(project.store, ("ingest_report",), trace_id)
-        facts = pl.read_parquet(report).row(0, named=True) if report.is_file() else {}
+        facts = pl.read_parquet(report, glob=False).row(0, named=True) if report.is_file() else {}
         page = project.dossier_of(trace_id)
         rows.append(
             [
@@ -173,8 +175,14 @@ def traces() -> None:
             ]
         )
     if not rows:
-        say(f"No traces in {project.raw}. Drop a .swf or .swf.gz file there, or run `hpcopt demo`.")
-        return
+        say(f"No traces in {project.raw}. Drop a log there, or run `hpcopt demo`.")
+    known = {row[0] for row in rows}
+    for trace_id, entry in configs.traces.traces.items():
+        if trace_id not in known:
+            next_step = f"hpcopt fetch {trace_id}" if entry.url else "no file in data/raw"
+            rows.append(
+                [trace_id, next_step, "", str(entry.capacity_procs or ""), entry.note or "", "not yet made"]
+            )
     print_table(["trace", "file", "jobs", "processors", "note", "dossier"], rows)
 
 
@@ -250,7 +258,7 @@ def _read_trace(path: Path, configs: Configs, trace_id: str | None, stated: Trac
     from hpcopt_assets.ingest.reader import ingest as read
     from hpcopt_assets.orchestration.sources import files_of, trace_id_of
 
-    name = trace_id or trace_id_of(path.resolve().name)
+    name = trace_id_of(path.resolve().name) if trace_id is None else trace_id
     if not SAFE_ID.fullmatch(name):
         raise InputError(
             f"trace id {name!r}", f"letters, digits and _ . - ({SAFE_ID.pattern})", "--trace-id", "Rename it."
@@ -290,7 +298,7 @@ TimezoneOption = Annotated[str | None, typer.Option(help="IANA name of the log's
 FieldsOption = Annotated[
     str | None, typer.Option(help="Field names of a headerless sacct dump, separated by commas.")
 ]
-DialectOption = Annotated[str | None, typer.Option(help="Variety of the format, where it has several.")]
+DialectOption = Annotated[Dialect | None, typer.Option(help="Whose PBS log it is, where it does not tell.")]
 CapacityOption = Annotated[
     int | None, typer.Option(min=1, max=PROCS_MAX, help="Processors; what the trace states if absent.")
 ]

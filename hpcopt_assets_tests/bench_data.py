@@ -13,6 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hpcopt_assets.synthetic.swf import write_swf
+
 PIECE_ROWS = 2**20
 # pyarrow's (and so pandas') default size of a row group, which the published files have.
 EMBEDDING_WIDTH = 16
@@ -21,6 +23,14 @@ START_S = 1_617_235_200
 # 2021-04-01 00:00 UTC
 UNLIMITED_BYTES = float(2**64 - 1)
 CORES_PER_NODE = 48
+
+
+XDMOD = """
+    jobid jobidraw cluster partition qos account group gid user uid submit eligible start end elapsed exitcode
+    state nnodes ncpus reqcpus reqmem reqtres alloctres timelimit nodelist jobname
+"""
+XDMOD_FIELDS = tuple(XDMOD.split())
+# Fields of the sacct dumps that Open XDMoD asks for; its files have no header.
 
 
 def _japan(seconds: str) -> pl.Expr:
@@ -99,3 +109,32 @@ def write_fdata(path: Path, rows: int, *, seed: int = 1, piece_rows: int = PIECE
         pa.default_memory_pool().release_unused()
     if writer is not None:
         writer.close()
+
+
+def write_swf_log(path: Path, jobs: int, *, seed: int = 1, piece_rows: int = PIECE_ROWS) -> None:
+    """A made SWF log of so many jobs, ordered by submission, all fields known."""
+    with path.open("w", encoding="utf-8") as file:
+        for first in range(0, jobs, piece_rows):
+            rows = min(piece_rows, jobs - first)
+            rng = np.random.default_rng([seed, first])
+            procs = rng.choice([1, 1, 2, 4, 8, 64], rows)
+            runtime = np.minimum(rng.lognormal(7.0, 2.0, rows).astype(np.int64), 259_200)
+            columns = {
+                "job": np.arange(first + 1, first + rows + 1),
+                "submit": (first + np.sort(rng.uniform(0, rows, rows))).astype(np.int64) * 30,
+                "wait": rng.exponential(3600.0, rows).astype(np.int64),
+                "run": runtime,
+                "allocated": procs,
+                "cpu": runtime,
+                "used_memory": rng.integers(1, 2**20, rows),
+                "requested": procs,
+                "requested_time": np.full(rows, 259_200),
+                "requested_memory": np.full(rows, 2**20),
+                "status": rng.choice([0, 1, 1, 1, 5], rows),
+                "user": np.minimum(rng.zipf(1.5, rows), 3000),
+                "group": rng.integers(1, 50, rows),
+                "queue": rng.integers(0, 5, rows),
+                "partition": np.ones(rows, dtype=np.int64),
+            }
+            header = [("MaxProcs", "4096"), ("UnixStartTime", str(START_S))] if first == 0 else []
+            file.write(write_swf(header, columns))

@@ -27,6 +27,7 @@ from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
     Backfill,
     BackfillOrder,
+    Dialect,
     Estimate,
     FidelityCriterion,
     Order,
@@ -219,6 +220,20 @@ class Select(Frozen):
     queues: Annotated[tuple[Words, ...], Field(min_length=1)] | None = None
 
 
+class Exclusion(Frozen):
+    """Jobs to leave out: those that a user submitted from `since` on and before `until` (a flurry, say)."""
+
+    user: Words
+    since: AwareDatetime
+    until: AwareDatetime
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if self.until <= self.since:
+            raise ValueError(f"user {self.user}: until {self.until} is not after since {self.since}")
+        return self
+
+
 class Split(Frozen):
     """A log of several machines: a trace `<id>.<name>` a partition or queue, with its capacity."""
 
@@ -239,7 +254,7 @@ class TraceEntry(Frozen):
     url: HttpUrl | None = None
     sha256: Sha256 | None = None
     format: TraceFormat | None = None
-    dialect: Words | None = None
+    dialect: Dialect | None = None
     fields: tuple[Words, ...] | None = None
     timezone: Words | None = None
     capacity_procs: Procs | None = None
@@ -250,6 +265,7 @@ class TraceEntry(Frozen):
     part_of: TraceId | None = None
     select: Select | None = None
     split: Split | None = None
+    exclude: tuple[Exclusion, ...] = ()
     is_synthetic: bool = False
     licence: Words | None = None
     note: Words | None = None
@@ -258,6 +274,8 @@ class TraceEntry(Frozen):
     def _is_sound(self) -> Self:
         if self.part_of is not None and (self.url or self.sha256 or self.split):
             raise ValueError(f"a part of {self.part_of}: url, sha256 and split belong to that trace")
+        if self.dialect is not None and self.format not in (None, TraceFormat.PBS):
+            raise ValueError(f"dialect {self.dialect} is one of PBS logs, the format is {self.format}")
         if self.timezone is not None:
             try:
                 ZoneInfo(self.timezone)

@@ -61,6 +61,15 @@ class TraceFormat(Vocabulary):
     FDATA = "fdata"
 
 
+class Dialect(Vocabulary):
+    """Whose PBS accounting log a file is, where its records leave that open."""
+
+    PBS_PRO = "pbspro"
+    TORQUE = "torque"
+    TORQUE_COUNTS = "torque_counts"
+    # A later Torque, whose exec_host `node/4` is four slots, not slot 4.
+
+
 class Unit(Vocabulary):
     """What a job occupies on its machine: processors, or whole nodes."""
 

@@ -24,6 +24,7 @@ LINES = (
     ("of these: merged into jobs", "job_lines_count"),
     ("of these: rejected", "rejects_count"),
     ("jobs", "jobs_count"),
+    ("jobs that the registry does not select", "unselected_jobs_count"),
     ("jobs with a known start", "started_jobs_count"),
 )
 FACT = (Column("fact"), Column("value"))
@@ -35,6 +36,8 @@ def what_was_read(evidence: TraceEvidence) -> list[Block]:
     source = facts["capacity_source"]
     rows = (
         ("trace", evidence.trace_id),
+        ("format", words.FORMAT[facts["format"]]),
+        ("files", count(facts["files_count"])),
         ("SHA-256 of the source", facts["sha256"]),
         ("machine, as the header names it", facts["computer"] or UNKNOWN),
         ("site, as the header names it", facts["installation"] or UNKNOWN),
@@ -42,10 +45,13 @@ def what_was_read(evidence: TraceEvidence) -> list[Block]:
         ("first release", instant(facts["first_release_s"])),
         ("last end", instant(facts["last_end_s"])),
         (
-            "processors",
+            f"capacity in {words.UNIT[facts['capacity_unit']]}",
             f"{count(facts['capacity_procs'])} ({words.CAPACITY[source] if source else 'source not known'})",
         ),
-        ("most processors in use at once, as recorded", count(facts["observed_peak_procs"])),
+        (
+            f"most {words.UNIT[facts['capacity_unit']]} in use at once, as recorded",
+            count(facts["observed_peak_procs"]),
+        ),
         ("time the record exceeds the capacity", duration(facts["observed_over_capacity_s"])),
         ("synthetic", "yes: no machine stood behind this trace" if facts["is_synthetic"] else "no"),
     )

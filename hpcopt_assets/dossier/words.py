@@ -15,6 +15,8 @@ from hpcopt_assets.contracts.vocabulary import (
     Outcome,
     QualityFlag,
     RejectCode,
+    TraceFormat,
+    Unit,
     Verdict,
     Window,
 )
@@ -60,6 +62,12 @@ REJECT: dict[RejectCode, str] = {
     RejectCode.NEGATIVE_VALUE: "a negative value",
     RejectCode.DUPLICATE_JOB_ID: "job id already taken",
     RejectCode.UNDECODABLE: "bytes that are no text",
+    RejectCode.TOO_MANY_FIELDS: "too many fields",
+    RejectCode.NO_JOB_OF_STEP: "a step whose job is not in the log",
+    RejectCode.PENDING_ARRAY_RANGE: "waiting tasks of an array, told in one line",
+    RejectCode.NOT_A_TIME: "no time where one is needed",
+    RejectCode.NOT_A_RECORD: "no record of the format",
+    RejectCode.UNKNOWN_RECORD_TYPE: "a record of an unknown type",
 }
 FLAG: dict[QualityFlag, str] = {
     QualityFlag.EXTRA_FIELDS: "more fields than the format has",
@@ -71,6 +79,21 @@ FLAG: dict[QualityFlag, str] = {
     QualityFlag.DANGLING_PREDECESSOR: "waits for a job that is not in the log",
     QualityFlag.PROCS_FROM_ALLOCATION: "processors taken from the allocation, the request being unknown",
     QualityFlag.UNKNOWN_STATUS: "status unknown",
+    QualityFlag.PARTS_SUMMED: "told in parts only, which were summed",
+    QualityFlag.RECOVERED_FIELDS: "fields put right after separators or line ends in free text",
+    QualityFlag.ELIGIBLE_UNKNOWN: "eligible time unknown, released at its submission",
+    QualityFlag.ELIGIBLE_NOT_CREDIBLE: "eligible before its submission or after its start, set aside",
+    QualityFlag.INVALID_LIMIT: "a time limit that is none",
+    QualityFlag.MALFORMED_DURATION: "a duration that cannot be read",
+    QualityFlag.MALFORMED_VALUE: "another value that cannot be read",
+    QualityFlag.ELAPSED_DIFFERS: "elapsed time other than from start to end",
+    QualityFlag.UNFINISHED: "still waiting or running when the log was written",
+    QualityFlag.TYPED_GPUS_DIFFER: "GPUs by type that do not sum to their total",
+    QualityFlag.AMBIGUOUS_LOCAL_TIME: "a local time that occurred twice, when clocks were set back",
+    QualityFlag.DUPLICATE_ATTRIBUTE: "an attribute told twice, of which the first was taken",
+    QualityFlag.SUSPENDED: "suspended for a while",
+    QualityFlag.RERUN: "run again after it was sent back to the queue",
+    QualityFlag.NO_END_RECORD: "started, and no record tells of its end",
 }
 LEFT_OUT: dict[LeftOut, str] = {
     LeftOut.NEVER_STARTED: "never started",
@@ -82,6 +105,14 @@ SOURCE: dict[EstimateSource, str] = {
     EstimateSource.REQUEST: "the job's own request",
     EstimateSource.FALLBACK: "a fallback, the request being missing",
     EstimateSource.ACTUAL: "the true runtime, which no scheduler knows",
+}
+UNIT: dict[Unit, str] = {Unit.PROCS: "processors", Unit.NODES: "nodes"}
+FORMAT: dict[TraceFormat, str] = {
+    TraceFormat.SWF: "Standard Workload Format",
+    TraceFormat.SACCT: "Slurm accounting, as sacct prints it",
+    TraceFormat.PBS: "PBS accounting log",
+    TraceFormat.PM100: "PM100 parquet (Marconi100)",
+    TraceFormat.FDATA: "F-DATA parquet (Fugaku)",
 }
 CAPACITY: dict[CapacitySource, str] = {
     CapacitySource.CONFIG: "stated in configs/traces.yaml",

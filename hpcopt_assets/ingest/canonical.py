@@ -47,7 +47,10 @@ def flag_list(conditions: dict[QualityFlag, pl.Expr]) -> pl.Expr:
         expression.fill_null(False).cast(pl.Int64) * 2**place
         for place, expression in enumerate(conditions.values())
     )
-    return mask.map_batches(lambda masks: _lists(masks, tuple(conditions)), return_dtype=pl.List(pl.String))
+    # Elementwise, or polars would hold the whole table to make this column.
+    return mask.map_batches(
+        lambda masks: _lists(masks, tuple(conditions)), return_dtype=pl.List(pl.String), is_elementwise=True
+    )
 
 
 def _lists(masks: pl.Series, flags: tuple[QualityFlag, ...]) -> pl.Series:

@@ -11,9 +11,11 @@ from pathlib import Path
 from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import TraceFormat
+from hpcopt_assets.ingest.parquet.columns import schema_of
 from hpcopt_assets.ingest.source import first_lines, is_parquet
 
 SAMPLE_LINES = 200
+# Which are no comments.
 PBS_LINE = re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];[^;]*;")
 SWF_FIELDS = 18
 PARQUET_COLUMNS = {
@@ -26,11 +28,14 @@ def detect(path: Path, limits: IngestConfig) -> TraceFormat:
     """The format of a file. Raises `TraceError` where none fits."""
     if is_parquet(path):
         return _parquet_format(path)
-    lines = [line.strip() for line in first_lines(path, limits, SAMPLE_LINES)]
-    if any(PBS_LINE.match(line) for line in lines):
+    lines = [line for raw in first_lines(path, limits) if (line := raw.strip())]
+    data = [line for line in lines if not line.startswith(b";")][:SAMPLE_LINES]
+    if any(PBS_LINE.match(line) for line in data):
         return TraceFormat.PBS  # sought first: its comments look like those of SWF
-    for line in filter(None, lines):
-        if line.startswith(b";") or (b"|" not in line and _numbers(line) >= SWF_FIELDS):
+    if len(data) < len(lines) and lines[0].startswith(b";"):
+        return TraceFormat.SWF
+    for line in data:
+        if b"|" not in line and _numbers(line) >= SWF_FIELDS:
             return TraceFormat.SWF
         if b"|" in line or b"jobid" in line.lower():
             return TraceFormat.SACCT
@@ -47,18 +52,7 @@ def _numbers(line: bytes) -> int:
 
 
 def _parquet_format(path: Path) -> TraceFormat:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        names = set(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as error:
-        raise TraceError(
-            found=f"the parquet data cannot be read ({str(error).splitlines()[0][:200]})",
-            needed="a complete parquet file",
-            where=str(path),
-            next_step="Copy or fetch the file again.",
-        ) from error
+    names = set(schema_of(path)[0].names)
     for found, needed in PARQUET_COLUMNS.items():
         if names >= needed:
             return found

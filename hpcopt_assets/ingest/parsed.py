@@ -14,7 +14,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.tables import TRACE_JOBS
-from hpcopt_assets.contracts.vocabulary import RejectCode
+from hpcopt_assets.contracts.vocabulary import Dialect, RejectCode
 
 DERIVED = ("trace_id", "wait_s", "release_s", "hold_s", "procs", "partition_limit_s")
 # Columns of trace_jobs that canonical.py derives in the same way for every format.
@@ -40,7 +40,7 @@ class Options:
     limits: IngestConfig
     timezone: str | None = None
     fields: tuple[str, ...] | None = None
-    dialect: str | None = None
+    dialect: Dialect | None = None
 
 
 class Refused(NamedTuple):
@@ -51,6 +51,14 @@ class Refused(NamedTuple):
     code: RejectCode
     reason: str
     text: str
+
+
+class Loss(NamedTuple):
+    """A line of a file that became no job, before its text is looked up (`source.with_texts`)."""
+
+    source_line: int
+    code: RejectCode
+    reason: str
 
 
 @dataclass

@@ -7,31 +7,28 @@ Not here: where tables are kept (the io manager, the command line).
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import IngestConfig, TraceEntry
+from hpcopt_assets.contracts.config import IngestConfig, Select, TraceEntry
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
 from hpcopt_assets.contracts.sentences import plural
-from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
-from hpcopt_assets.contracts.vocabulary import CapacitySource, TraceFormat, Unit
+from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.detect import detect
-from hpcopt_assets.ingest.fdata import read_fdata
-from hpcopt_assets.ingest.parsed import Options, Parsed, Refused, SourceFile
-from hpcopt_assets.ingest.pbs import read_pbs
-from hpcopt_assets.ingest.pm100 import read_pm100
-from hpcopt_assets.ingest.slurm import read_sacct
+from hpcopt_assets.ingest.parquet.fdata import read_fdata
+from hpcopt_assets.ingest.parquet.pm100 import read_pm100
+from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile
+from hpcopt_assets.ingest.pbs.reader import read_pbs
+from hpcopt_assets.ingest.report import Breakdown, Read, breakdown_of, rejects_of, report_of
+from hpcopt_assets.ingest.slurm.reader import read_sacct
 from hpcopt_assets.ingest.source import check_size, sha256_of
 from hpcopt_assets.ingest.staging import write_sorted
-from hpcopt_assets.ingest.swf import read_swf
-from hpcopt_assets.measures.schedule import Schedule
-from hpcopt_assets.measures.units import in_unit
-from hpcopt_assets.measures.usage import usage
+from hpcopt_assets.ingest.swf.reader import read_swf
 
 READERS: dict[TraceFormat, Callable[[tuple[SourceFile, ...], Options], Parsed]] = {
     TraceFormat.SWF: read_swf,
@@ -40,7 +37,6 @@ READERS: dict[TraceFormat, Callable[[tuple[SourceFile, ...], Options], Parsed]] 
     TraceFormat.PM100: read_pm100,
     TraceFormat.FDATA: read_fdata,
 }
-Breakdown = dict[str, dict[str, int]]
 STAGED = "trace_jobs.parquet"
 
 
@@ -56,7 +52,7 @@ class Ingested:
     @property
     def jobs(self) -> pl.DataFrame:
         """The table `trace_jobs`, read from its file."""
-        return pl.read_parquet(self.jobs_path, hive_partitioning=False)
+        return pl.read_parquet(self.jobs_path, hive_partitioning=False, glob=False)
 
 
 def raw_trace_rows(
@@ -124,6 +120,13 @@ def ingest(
     # Whatever order they come in: where files disagree (in their headers, say), the first by name holds.
     hashes = [(file.name, sha256_of(file.path)) for file in files]
     kind = entry.format or detect(files[0].path, limits)
+    if entry.dialect is not None and kind is not TraceFormat.PBS:
+        raise TraceError(
+            found=f"dialect {entry.dialect} with a log of format {kind}",
+            needed=f"a log of format {TraceFormat.PBS}, or no dialect",
+            where=f"trace {trace_id}",
+            next_step="Leave the dialect away, or name the format as well.",
+        )
     parsed = READERS[kind](files, Options(limits, entry.timezone, entry.fields, entry.dialect))
     _check_conservation(parsed, trace_id)
     target = staging / STAGED
@@ -140,21 +143,27 @@ def ingest(
             where=f"trace {trace_id}",
             next_step="Wait until they are copied, then ingest the trace again.",
         )
-    jobs = pl.scan_parquet(target, hive_partitioning=False)
-    rejects = _rejects(parsed.refused, trace_id)
-    report = _report(jobs, parsed, entry, trace_id, kind, combined_sha256(hashes), len(files), unselected)
-    return Ingested(target, rejects, report, _breakdown(jobs, rejects, parsed))
+    jobs = pl.scan_parquet(target, hive_partitioning=False, glob=False)
+    rejects = rejects_of(parsed.refused, trace_id)
+    read = Read(trace_id, kind, combined_sha256(hashes), len(files), unselected)
+    return Ingested(
+        target, rejects, report_of(jobs, parsed, entry, read), breakdown_of(jobs, rejects, parsed)
+    )
 
 
 def _selected(records: pl.LazyFrame, entry: TraceEntry) -> tuple[pl.LazyFrame, int]:
-    """The jobs of the partitions and queues that the entry keeps, and how many others there are."""
-    select = entry.select
-    if select is None:
+    """The jobs that the entry keeps, and how many others there are."""
+    select = entry.select or Select()
+    if select == Select() and not entry.exclude:
         return records, 0
     keep = pl.lit(True)
     for column, wanted in (("partition", select.partitions), ("queue", select.queues)):
         if wanted is not None:
             keep &= pl.col(column).is_in(list(wanted)).fill_null(False)
+    for left_out in entry.exclude:
+        is_meant = (pl.col("user") == left_out.user).fill_null(False)
+        since_s, until_s = (instant.timestamp() for instant in (left_out.since, left_out.until))
+        keep &= ~(is_meant & (pl.col("submit_s") >= since_s) & (pl.col("submit_s") < until_s))
     others = records.filter(~keep).select(pl.len()).collect(engine="streaming").item()
     return records.filter(keep), int(others)
 
@@ -167,104 +176,13 @@ def _no_jobs(files: tuple[SourceFile, ...], parsed: Parsed, unselected: int) -> 
         first = min(refused)
         found += f", {len(refused)} refused; line {first.source_line}: {first.code}, {first.reason}"
     if unselected:
-        found += f", {unselected} jobs of partitions or queues that the registry does not select"
+        found += f", {unselected} jobs that the registry does not select"
     return TraceError(
         found=found + ")",
         needed="at least one job",
         where=", ".join(str(file.path) for file in files[:3]),
         next_step="Check that this is the log you mean and that it was copied whole.",
     )
-
-
-def _rejects(refused: list[Refused], trace_id: str) -> pl.DataFrame:
-    rows = [
-        (trace_id, line.source_file, line.source_line, line.code.value, line.reason, line.text)
-        for line in sorted(refused)
-    ]
-    return pl.DataFrame(rows, schema=TRACE_REJECTS.polars_schema(), orient="row")
-
-
-def _report(
-    jobs: pl.LazyFrame,
-    parsed: Parsed,
-    entry: TraceEntry,
-    trace_id: str,
-    kind: TraceFormat,
-    sha256: str,
-    files_count: int,
-    unselected: int,
-) -> pl.DataFrame:
-    sizes = jobs.select(
-        "release_s",
-        "start_s",
-        "end_s",
-        "runtime_s",
-        "procs",
-        "requested_procs",
-        "allocated_procs",
-        "nodes",
-        "user",
-    ).collect()
-    capacity, source, peak, over_s = _capacity(sizes, entry, parsed.machine.max_procs)
-    row = {
-        "trace_id": trace_id,
-        "format": kind.value,
-        "files_count": files_count,
-        "sha256": sha256,
-        "lines_count": parsed.counts.lines,
-        "header_lines_count": parsed.counts.header,
-        "comment_lines_count": parsed.counts.comment,
-        "blank_lines_count": parsed.counts.blank,
-        "job_lines_count": parsed.counts.merged,
-        "rejects_count": len(parsed.refused),
-        "jobs_count": sizes.height,
-        "unselected_jobs_count": unselected,
-        "started_jobs_count": sizes.height - sizes["start_s"].null_count(),
-        "computer": parsed.machine.computer,
-        "installation": parsed.machine.installation,
-        "timezone": entry.timezone or parsed.machine.timezone,
-        "notes": [*parsed.machine.notes, *_registry_notes(entry)],
-        "unix_start_s": parsed.machine.unix_start_s,
-        "first_release_s": sizes["release_s"].min(),
-        "last_end_s": sizes["end_s"].max(),
-        "capacity_procs": capacity,
-        "capacity_unit": entry.unit.value,
-        "capacity_source": source,
-        "observed_peak_procs": peak,
-        "observed_over_capacity_s": over_s,
-        "is_synthetic": entry.is_synthetic,
-    }
-    return pl.DataFrame([row], schema=INGEST_REPORT.polars_schema())
-
-
-def _registry_notes(entry: TraceEntry) -> list[str]:
-    """What the registry says of a trace that no number of ours shows."""
-    steps = [f"{step.since.isoformat()}: {step.capacity}" for step in entry.capacity_steps]
-    return [
-        *([f"Licence: {entry.licence}"] if entry.licence else []),
-        *([f"Capacity steps stated but not replayed: {'; '.join(steps)}"] if steps else []),
-    ]
-
-
-def _capacity(
-    sizes: pl.DataFrame, entry: TraceEntry, stated: int | None
-) -> tuple[int | None, CapacitySource | None, int | None, int | None]:
-    """Capacity and its source, the observed peak, and seconds above capacity; None where nothing tells.
-
-    MaxNodes is not taken for a capacity: on machines with several processors a node it is too small. Nor is
-    a header's MaxProcs taken for a number of nodes, or for the size of a part of the machine.
-    """
-    in_use = usage(Schedule.of(in_unit(sizes, entry.unit)))
-    peak = in_use.peak() or None
-    speaks_of_all = entry.unit is Unit.PROCS and entry.select is None
-    candidates = (
-        (entry.capacity_procs, CapacitySource.CONFIG),
-        (stated if speaks_of_all else None, CapacitySource.HEADER),
-        (peak, CapacitySource.OBSERVED_PEAK),
-    )
-    capacity, source = next(((size, by) for size, by in candidates if size is not None), (None, None))
-    over_s = in_use.seconds_above(capacity) if capacity is not None and peak is not None else None
-    return capacity, source, peak, over_s
 
 
 def _check_conservation(parsed: Parsed, trace_id: str) -> None:
@@ -283,24 +201,3 @@ def _check_conservation(parsed: Parsed, trace_id: str) -> None:
             where=f"trace {trace_id}",
             next_step="This is a fault of the reader, not of the file: please report it with the file.",
         )
-
-
-def _breakdown(jobs: pl.LazyFrame, rejects: pl.DataFrame, parsed: Parsed) -> Breakdown:
-    """Counts for people: rejects by code, nulls by column (where any), flags, states, kinds of request."""
-
-    def tally(values: pl.Series) -> dict[str, int]:
-        counts = Counter(dict(values.value_counts().iter_rows()))
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-    def of(name: str) -> pl.Series:
-        return jobs.select(name).collect()[name]
-
-    nulls = jobs.select(pl.col(TRACE_JOBS.names).null_count()).collect(engine="streaming").row(0, named=True)
-    return {
-        "rejects_by_code": tally(rejects["code"]),
-        "nulls_by_column": {name: count for name, count in nulls.items() if count},
-        "flags_by_kind": tally(of("quality_flags").explode().drop_nulls()),
-        "jobs_by_state": tally(of("state")),
-        "jobs_by_requested_runtime_kind": tally(of("requested_runtime_kind")),
-        "other_facts": parsed.facts,
-    }

@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -21,11 +21,14 @@ import numpy as np
 
 from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.ingest.parsed import Loss, Refused, SourceFile
 
 BLOCK_BYTES = 4 * 2**20
 # A few blocks stay in memory at once; larger ones gain nothing (the arrays leave the processor's cache).
 LIMITS_FILE = "configs/ingest.yaml"
 HEAD_BYTES = 8192
+SAMPLE_BYTES = 2**20
+# Enough to see what comes after a long header.
 TEXT_CHARS = 200
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -120,6 +123,20 @@ def _check_line_lengths(path: Path, text: bytes, allowed: int) -> None:
         start = end + 1
 
 
+class RowBudget:
+    """How many rows of a trace its reader has read; `spend` refuses those beyond the limit."""
+
+    def __init__(self, limits: IngestConfig) -> None:
+        self.allowed, self.spent = limits.max_rows, 0
+
+    def spend(self, path: Path, rows: int) -> None:
+        """Count more rows, read from `path`. Raises `TraceError` where there are too many."""
+        self.spent += rows
+        if self.spent > self.allowed:
+            what = "the number of the trace's rows"
+            raise over_limit(path, what, self.spent, self.allowed, "max_rows")
+
+
 def check_size(path: Path, limits: IngestConfig) -> None:
     """Raise `TraceError` for a file larger than the limit."""
     with _opened(path) as raw:
@@ -136,6 +153,7 @@ def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> 
     characters of a line.
     """
     check_size(path, limits)
+    block_bytes = max(block_bytes, len(BOM))
     with _opened(path) as raw:
         chunks = _chunks(_unpacked(raw), block_bytes)
         rest = next(chunks, b"")
@@ -164,9 +182,9 @@ def blocks(path: Path, limits: IngestConfig, block_bytes: int = BLOCK_BYTES) -> 
             rest = rest[cut:] + more
 
 
-def first_lines(path: Path, limits: IngestConfig, count: int) -> list[bytes]:
-    """The first lines of a text file, without their ends; what `blocks` refuses is refused."""
-    return next(blocks(path, limits, HEAD_BYTES), b"").splitlines()[:count]
+def first_lines(path: Path, limits: IngestConfig) -> list[bytes]:
+    """The lines of a text file's first `SAMPLE_BYTES`, less their ends. Refused is what `blocks` refuses."""
+    return next(blocks(path, limits, SAMPLE_BYTES), b"").splitlines()
 
 
 def is_parquet(path: Path) -> bool:
@@ -194,6 +212,12 @@ def texts(path: Path, limits: IngestConfig, lines: Iterable[int]) -> dict[int, s
             found[number] = line.decode("utf-8", "replace")[:TEXT_CHARS]
         before += ends.size
     return found
+
+
+def with_texts(file: SourceFile, losses: Collection[Loss], limits: IngestConfig) -> list[Refused]:
+    """A file's losses with the texts of their lines, for which it is read again: few lines are lost."""
+    found = texts(file.path, limits, (loss.source_line for loss in losses))
+    return [Refused(file.name, *loss, found[loss.source_line]) for loss in losses]
 
 
 def sha256_of(path: Path) -> str:

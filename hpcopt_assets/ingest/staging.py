@@ -114,13 +114,14 @@ class _Run:
             file = pa.ipc.open_file(source)
             for number, (first, last) in enumerate(self.blocks):
                 if (low is None or low <= last) and (high is None or first < high):
-                    yield pl.DataFrame(file.get_batch(number)).filter(_between(low, high))
+                    block = pl.DataFrame(file.get_batch(number))
+                    is_inside = (low is None or low <= first) and (high is None or last < high)
+                    yield block if is_inside else block.filter(_between(low, high))
 
 
 def _write_run(jobs: pl.DataFrame, path: Path) -> _Run:
     blocks = []
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_file(path, RUN_SCHEMA, options=options) as writer:
+    with pa.ipc.new_file(path, RUN_SCHEMA) as writer:
         for block in jobs.iter_slices(BLOCK_ROWS):
             writer.write_table(_arrow(block, RUN_SCHEMA).combine_chunks())
             bounds = block.select(BOUND)

@@ -70,7 +70,7 @@ class Schedule:
         """
         ran = frame.filter(has_run())
         if "allocated_procs" in ran.columns:
-            ran = ran.with_columns(procs=pl.coalesce("allocated_procs", "procs"))
+            ran = ran.with_columns(procs=held_procs())
         # The user's rank, not a categorical's code: codes depend on what else the process has read, and
         # would change the order in which users are summed.
         codes = (ran["user"].rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
@@ -112,6 +112,11 @@ class Schedule:
             replace(cls.of(both), left_out_count=first.height - both.height),
             replace(cls.of(other), left_out_count=second.height - both.height),
         )
+
+
+def held_procs() -> pl.Expr:
+    """What a job of a log held: its allocated processors, or those it asked for where the log is silent."""
+    return pl.coalesce("allocated_procs", "procs")
 
 
 def has_run() -> pl.Expr:

@@ -5,14 +5,17 @@ In:  a `trace_jobs` frame and the machine's unit.   Out: the frame with sizes in
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import polars as pl
 
 from hpcopt_assets.contracts.vocabulary import Unit
 
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 SIZES = ("procs", "requested_procs", "allocated_procs")
 
 
-def in_unit(jobs: pl.DataFrame, unit: Unit) -> pl.DataFrame:
+def in_unit(jobs: Frame, unit: Unit) -> Frame:
     """The jobs with their sizes in `unit`: under `nodes` each size is the job's nodes, null where unknown."""
     if unit is Unit.PROCS:
         return jobs

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
-from hpcopt_assets.measures.schedule import IntArray, Schedule
+from hpcopt_assets.measures.schedule import IntArray, Schedule, has_run, held_procs
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,23 @@ class Steps:
 def steps(up_s: IntArray, down_s: IntArray, weight: IntArray) -> Steps:
     """The sum of `weight` over the half-open intervals [up_s, down_s). Empty intervals add nothing."""
     at = np.concatenate([up_s, down_s])
-    change = np.concatenate([weight, -weight])
-    instants, inverse = np.unique(at, return_inverse=True)
-    total = np.zeros(instants.size, dtype=np.int64)
-    np.add.at(total, inverse, change)
-    return Steps(instants.astype(np.int64), np.cumsum(total))
+    order = np.argsort(at)
+    at = at[order]
+    total = np.cumsum(np.concatenate([weight, -weight])[order], dtype=np.int64)
+    is_last_at_instant = np.append(at[1:] != at[:-1], at.size > 0)[: at.size]
+    return Steps(at[is_last_at_instant].astype(np.int64), total[is_last_at_instant])
 
 
 def usage(schedule: Schedule) -> Steps:
     """Processors in use over time."""
     return steps(schedule.start_s, schedule.end_s, schedule.procs)
+
+
+def observed_usage(trace_jobs: pl.LazyFrame) -> Steps:
+    """Processors in use as the log tells it; of a large trace only the columns that tell it are held."""
+    ran = trace_jobs.filter(has_run()).select("start_s", "runtime_s", procs=held_procs()).collect()
+    start, runtime, procs = (ran[name].to_numpy() for name in ("start_s", "runtime_s", "procs"))
+    return steps(start, start + runtime, procs)
 
 
 def queued_jobs(schedule: Schedule) -> Steps:

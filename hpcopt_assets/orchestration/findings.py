@@ -53,7 +53,9 @@ def _shown(path: Path) -> str:
 
 def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
     def table(of: Table) -> pl.DataFrame:
-        return pl.read_parquet(part_path(project.store, (of.name,), trace_id), hive_partitioning=False)
+        return pl.read_parquet(
+            part_path(project.store, (of.name,), trace_id), hive_partitioning=False, glob=False
+        )
 
     facts = table(INGEST_REPORT).row(0, named=True)
     steady = table(REPLAY_MEASURES).filter(pl.col("time_window") == Window.STEADY)

@@ -52,7 +52,7 @@ class StoreIOManager(dg.ConfigurableIOManager):
                 shutil.move(obj, temporary)
             else:
                 table.shape(obj).write_parquet(temporary, compression="zstd", statistics=True)
-            stored = pl.scan_parquet(temporary, hive_partitioning=False)
+            stored = pl.scan_parquet(temporary, hive_partitioning=False, glob=False)
             rows = stored.select(pl.len()).collect().item()
             first_rows = stored.head(PREVIEW_ROWS).collect()
             size = temporary.stat().st_size
@@ -78,7 +78,7 @@ class StoreIOManager(dg.ConfigurableIOManager):
                 where=str(path),
                 next_step=f"Materialize {context.asset_key.to_user_string()} for this partition first.",
             )
-        return pl.read_parquet(path, hive_partitioning=False)
+        return pl.read_parquet(path, hive_partitioning=False, glob=False)
 
 
 def column_schema(table: Table) -> dg.TableSchema:

@@ -62,11 +62,15 @@ def with_machine(jobs_path: Path, machine: Machine | None, target: Path) -> None
 
 
 def is_trace_jobs(path: Path) -> bool:
-    """Whether a file is parquet with the first column of our tables, and not a raw trace in parquet."""
+    """Whether a file is parquet with the first column of our tables, and not a raw trace in parquet.
+
+    UnicodeEncodeError for a name that is not UTF-8.
+    """
     if not is_parquet(path):
         return False
+    str(path).encode()  # polars takes no other name, and says so in riddles
     try:
-        names = list(pl.read_parquet_schema(path))
+        names = pl.scan_parquet(path, glob=False).collect_schema().names()
     except pl.exceptions.PolarsError:
         return True  # damaged: `read_jobs` says so
     return not names or names[0] == TRACE_JOBS.names[0] or not RAW_COLUMNS & set(names)
@@ -86,10 +90,8 @@ def is_parquet(path: Path) -> bool:
 def read_jobs(path: Path) -> pl.DataFrame:
     """The jobs of one trace.
 
-    InputError for a file that is not a whole `trace_jobs` of one trace, UnicodeEncodeError for a name that
-    is not UTF-8.
+    InputError for a file that is not a whole `trace_jobs` of one trace.
     """
-    str(path).encode()  # polars takes no other name, and says so in riddles
     try:
         frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
         missing = [name for name in TRACE_JOBS.names if name not in frame.columns]

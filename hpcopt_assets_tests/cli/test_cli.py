@@ -6,66 +6,17 @@ import gzip
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from hpcopt_assets.cli import main
 from hpcopt_assets.contracts.tables import MEASURE_KEYS
 from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets_tests.cli.command import Hpcopt, mistake
 from hpcopt_assets_tests.pipeline.conftest import swf
 
 pytestmark = pytest.mark.usefixtures("project")
-
-
-@dataclass
-class Done:
-    """How a command ended and what it said."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-class Hpcopt:
-    """The command, run within this process: its entry point with arguments, output and exit code."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capfd = monkeypatch, capfd
-
-    def __call__(self, *arguments: str | Path, cwd: Path | None = None) -> Done:
-        if cwd is not None:
-            self.monkeypatch.chdir(cwd)
-        self.monkeypatch.setattr(sys, "argv", ["hpcopt", *map(str, arguments)])
-        self.capfd.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        said = self.capfd.readouterr()
-        return Done(int(stop.value.code or 0), said.out, said.err)
-
-
-@pytest.fixture
-def hpcopt(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hpcopt:
-    return Hpcopt(monkeypatch, capfd)
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    path = tmp_path / "small.swf"
-    path.write_text(swf())
-    return path
-
-
-def mistake(done: Done, code: int = 2) -> str:
-    """The one sentence of a refused command."""
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1
-    return lines[0]
 
 
 def test_policies_lists_every_policy(hpcopt: Hpcopt) -> None:

@@ -64,6 +64,8 @@ def is_before(left: str, right: str) -> bool | None:
         if type(one) is not type(other):
             return None
         if one != other:
+            if isinstance(one, str) and (one.startswith(other) or other.startswith(one)):  # type: ignore[arg-type]
+                return None  # what follows the shorter text stands against the rest of the longer
             return one < other if isinstance(one, int) else one.encode() < other.encode()  # type: ignore[union-attr]
     return len(parts(left)) < len(parts(right)) if parts(left) != parts(right) else None
 

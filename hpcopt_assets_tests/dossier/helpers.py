@@ -92,7 +92,10 @@ def schedule(policy: str, observed: pl.DataFrame, faster: float) -> pl.DataFrame
         content.append(
             {
                 "policy": policy,
-                **{name: row[name] for name in ("job_id", "submit_s", "release_s", "procs", "user")},
+                **{
+                    name: row[name]
+                    for name in ("job_id", "attempt", "submit_s", "release_s", "procs", "user")
+                },
                 "start_s": start_s,
                 "end_s": None if start_s is None else start_s + row["runtime_s"],
                 "wait_s": None if left_out else wait_s,
@@ -108,6 +111,10 @@ def schedule(policy: str, observed: pl.DataFrame, faster: float) -> pl.DataFrame
 
 def report(**changes: Any) -> pl.DataFrame:
     facts = {
+        "format": v.TraceFormat.SWF,
+        "files_count": 1,
+        "unselected_jobs_count": 0,
+        "capacity_unit": v.Unit.PROCS,
         "sha256": "a" * 64,
         "lines_count": JOBS + 10,
         "header_lines_count": 4,

@@ -18,6 +18,8 @@ from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, instan
         (words.LEFT_OUT, v.LeftOut),
         (words.SOURCE, v.EstimateSource),
         (words.CAPACITY, v.CapacitySource),
+        (words.UNIT, v.Unit),
+        (words.FORMAT, v.TraceFormat),
         (words.WINDOW, v.Window),
         (words.RESEMBLES, v.Verdict),
         (words.OUTCOME, v.Outcome),

@@ -27,6 +27,8 @@ FIRST_LINES: list[tuple[str, str, TraceFormat]] = [
     ("sacct with many numbers", "|".join(["1"] * 30) + "\n", TraceFormat.SACCT),
     ("PBS", PBS, TraceFormat.PBS),
     ("PBS with comments like those of SWF", "; a comment\n; Version: 2.2\n" + PBS, TraceFormat.PBS),
+    ("PBS after thousands of comments", "; a comment\n" * 3000 + PBS, TraceFormat.PBS),
+    ("PBS after other lines", "not a record\n" * 100 + PBS, TraceFormat.PBS),
     ("PBS of a server that starts", "04/05/2024 00:00:01;L;license;floating license:0\n", TraceFormat.PBS),
     ("PBS with pipes", PBS.replace("batch", "a|b"), TraceFormat.PBS),
 ]

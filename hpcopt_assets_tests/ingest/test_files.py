@@ -86,7 +86,7 @@ WRONG: list[tuple[str, bytes, str]] = [
         "no job line among 3 lines (3 header, comment or blank)",
     ),
     ("a csv", b"id,submit\n1,2\n", "no line of a known format"),
-    ("a long line", b"1 " * 2**24, "the length of a line is 1,"),
+    ("a long line", b"1 " * 2**24, "the length of a line is 2,"),
     ("damaged parquet", b"PAR1 and no more", "the parquet data cannot be read"),
 ]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hpcopt_assets.contracts.vocabulary import CapacitySource
-from hpcopt_assets.ingest.swf_header import Header, read_header
+from hpcopt_assets.ingest.swf.header import Header, read_header
 from hpcopt_assets_tests.ingest.helpers import line, read_text
 
 

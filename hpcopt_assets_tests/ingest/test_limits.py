@@ -80,7 +80,9 @@ def test_a_long_line_is_refused_wherever_it_stands(place: str, block_bytes: int,
     exact = LIMITS.model_copy(update={"max_line_characters": 50})
     assert b"".join(source.blocks(path, exact, block_bytes)).split() == [text.encode() for text in lines]
     tight = LIMITS.model_copy(update={"max_line_characters": 49})
-    with pytest.raises(TraceError, match=r"the length of a line is 50; needed: at most 49.*max_line_characters"):
+    with pytest.raises(
+        TraceError, match=r"the length of a line is 50; needed: at most 49.*max_line_characters"
+    ):
         list(source.blocks(path, tight, block_bytes))
 
 

@@ -19,7 +19,8 @@ from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.source import blocks
-from hpcopt_assets.ingest.swf_lines import SCHEMA, read_lines, read_record
+from hpcopt_assets.ingest.swf import lines
+from hpcopt_assets.ingest.swf.lines import SCHEMA, read_lines, read_record
 from hpcopt_assets_tests.ingest.helpers import LIMITS, read_text, tables_of
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -234,17 +235,16 @@ def test_the_fast_path_reads_what_the_careful_one_reads(lines: list[bytes], firs
             refused.append((number, *record))
     expected = pl.DataFrame(fields, schema=SCHEMA, orient="row")
     assert found.fields.sort("source_line").equals(expected)
-    assert (found.refused, found.comments, found.blank_count) == (refused, comments, blank)
+    assert (found.lost, found.comments, found.blank_count) == (refused, comments, blank)
     assert found.count == len(lines)
 
 
 def test_plain_lines_do_take_the_fast_path(monkeypatch: pytest.MonkeyPatch):
-    from hpcopt_assets.ingest import swf_lines
 
     def careful(line: bytes) -> list[float]:
         raise AssertionError(f"read the careful way: {line!r}")
 
-    monkeypatch.setattr(swf_lines, "read_record", careful)
+    monkeypatch.setattr(lines, "read_record", careful)
     plain = b"1 2 3.5 4 5 6 7 8 9 1e1 11 12 13 14 15 16 17 -1"
     found = read_lines(
         plain + b"\n  " + plain + b" 19 20 \r\n\n; comment\n" + plain.replace(b" ", b"\t") + b"\n", 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hpcopt_assets.contracts.config import CapacityStep, Select
+from hpcopt_assets.contracts.config import CapacityStep, Exclusion, Select
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets_tests.ingest.helpers import line, read_text
@@ -40,8 +40,22 @@ def test_only_the_selected_partitions_and_queues_are_kept(select: Any, kept: lis
 
 
 def test_a_selection_that_keeps_nothing_says_how_many_jobs_there_are(tmp_path: Path):
-    with pytest.raises(TraceError, match="5 jobs of partitions or queues that the registry does not select"):
+    with pytest.raises(TraceError, match="5 jobs that the registry does not select"):
         read_text(TEXT, tmp_path, select=Select(partitions=("none",)))
+
+
+def test_excluded_are_the_jobs_of_one_user_and_time(tmp_path: Path):
+    text = "; UnixStartTime: 1000\n" + "\n".join(
+        line(job=k, submit=submit, wait=0, run=1, requested=1, user=user)
+        for k, submit, user in ((1, 9, 21), (2, 10, 21), (3, 15, 7), (4, 19, 21), (5, 20, 21), (6, 12, -1))
+    )
+    flurry = {"user": "21", "since": "1970-01-01T00:16:50Z", "until": "1970-01-01T00:17:00Z"}
+    found = read_text(text, tmp_path, exclude=(Exclusion.model_validate(flurry),))
+    assert found.jobs["job_id"].to_list() == ["1", "6", "3", "5"]
+    assert found.report["unselected_jobs_count"].item() == 2
+    assert "jobs of user 21" in found.report["notes"].item()[0]
+    with pytest.raises(ValueError, match="is not after since"):
+        Exclusion.model_validate(flurry | {"until": flurry["since"]})
 
 
 SACCT = """JobID|State|Submit|Start|End|NNodes|NCPUS|ReqCPUS

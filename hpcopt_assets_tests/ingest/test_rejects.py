@@ -6,8 +6,8 @@ import pytest
 
 from hpcopt_assets.contracts.errors import ConservationError
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode
-from hpcopt_assets.ingest import swf_log
-from hpcopt_assets.ingest.swf_lines import Lines, read_lines
+from hpcopt_assets.ingest.swf import log
+from hpcopt_assets.ingest.swf.lines import Lines, read_lines
 from hpcopt_assets_tests.ingest.helpers import line, read_text, rejected
 
 OF_OTHER_FORMATS = {
@@ -155,7 +155,7 @@ def test_a_part_of_a_job_whose_submission_no_line_states_is_refused(tmp_path: Pa
     assert found.rejects["reason"].item().startswith("submit time -1 (unknown)")
 
 
-@pytest.mark.parametrize("lost", ["fields", "refused", "comments", "blank_count"])
+@pytest.mark.parametrize("lost", ["fields", "lost", "comments", "blank_count"])
 def test_a_line_that_goes_missing_is_an_error(lost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = "\n".join(["; Note: n", "; plain", "", "", GOOD, line(job=78), "1 2 3", "4 5"]) + "\n"
 
@@ -165,6 +165,6 @@ def test_a_line_that_goes_missing_is_an_error(lost, tmp_path: Path, monkeypatch:
         return Lines(**parts | {lost: parts[lost] - 1 if lost == "blank_count" else parts[lost][1:]})
 
     read_text(text, tmp_path)
-    monkeypatch.setattr(swf_log, "read_lines", forgetful)
+    monkeypatch.setattr(log, "read_lines", forgetful)
     with pytest.raises(ConservationError, match="8 lines read, 7 accounted for"):
         read_text(text, tmp_path)

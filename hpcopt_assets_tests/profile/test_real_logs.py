@@ -15,7 +15,7 @@ import pytest
 from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import Options, SourceFile
-from hpcopt_assets.ingest.swf import read_swf
+from hpcopt_assets.ingest.swf.reader import read_swf
 from hpcopt_assets.profile.flurries import find_flurries
 from hpcopt_assets.profile.pictures import profile_figures
 from hpcopt_assets_tests.profile.helpers import CONFIG, profile, row, value

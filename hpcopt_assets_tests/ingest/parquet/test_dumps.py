@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.vocabulary import JobState
-from hpcopt_assets.ingest import columns, dumps
-from hpcopt_assets.ingest.fdata import read_fdata
-from hpcopt_assets.ingest.pm100 import read_pm100
+from hpcopt_assets.ingest.parquet import columns, dumps
+from hpcopt_assets.ingest.parquet.fdata import read_fdata
+from hpcopt_assets.ingest.parquet.pm100 import read_pm100
 from hpcopt_assets_tests.ingest.parquet.helpers import (
     FDATA_SCHEMA,
     PM100_SCHEMA,

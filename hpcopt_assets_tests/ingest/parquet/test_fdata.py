@@ -11,7 +11,7 @@ import pytest
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
-from hpcopt_assets.ingest.fdata import read_fdata
+from hpcopt_assets.ingest.parquet.fdata import read_fdata
 from hpcopt_assets_tests.ingest.parquet.helpers import (
     FDATA_SCHEMA,
     JAPAN,

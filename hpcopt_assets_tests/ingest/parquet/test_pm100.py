@@ -11,7 +11,7 @@ import pytest
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
-from hpcopt_assets.ingest.pm100 import read_pm100
+from hpcopt_assets.ingest.parquet.pm100 import read_pm100
 from hpcopt_assets_tests.ingest.parquet.helpers import (
     PM100_SCHEMA,
     T0,

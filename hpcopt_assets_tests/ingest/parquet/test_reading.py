@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import RejectCode
-from hpcopt_assets.ingest import columns
-from hpcopt_assets.ingest.columns import find_columns
-from hpcopt_assets.ingest.fdata import FIELDS, read_fdata
+from hpcopt_assets.ingest.parquet import columns
+from hpcopt_assets.ingest.parquet.columns import find_columns
+from hpcopt_assets.ingest.parquet.fdata import FIELDS, read_fdata
+from hpcopt_assets.ingest.parquet.pm100 import read_pm100
 from hpcopt_assets.ingest.parsed import Options, SourceFile
-from hpcopt_assets.ingest.pm100 import read_pm100
 from hpcopt_assets_tests.ingest.parquet.helpers import (
     FDATA_SCHEMA,
     LIMITS,

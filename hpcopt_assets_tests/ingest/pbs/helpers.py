@@ -12,7 +12,7 @@ from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, Options, Parsed, SourceFile
-from hpcopt_assets.ingest.pbs import read_pbs
+from hpcopt_assets.ingest.pbs.reader import read_pbs
 
 LIMITS = IngestConfig(
     max_file_bytes=2**31,

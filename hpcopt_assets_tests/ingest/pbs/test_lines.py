@@ -9,7 +9,7 @@ import pytest
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.ingest.parsed import Options, SourceFile
-from hpcopt_assets.ingest.pbs import read_pbs
+from hpcopt_assets.ingest.pbs.reader import read_pbs
 from hpcopt_assets_tests.ingest.pbs.helpers import LIMITS, ended, only, parsed, read, refused
 
 GOOD = ended("Exit_status=0")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from hpcopt_assets.contracts.errors import TraceError
-from hpcopt_assets.ingest import pbs_lines
+from hpcopt_assets.ingest.pbs import lines
 from hpcopt_assets_tests.ingest.pbs.helpers import jobs_of, parsed
 
 SAME_FOLDER = settings(
@@ -232,7 +232,7 @@ NUMBERS = st.integers(-2, 40).map(lambda k: str(EPOCH_S + 100 * k)) | st.sampled
 PIECES = st.one_of(
     *(st.tuples(st.just(name), NUMBERS) for name in ("ctime", "qtime", "etime", "start", "end")),
     st.tuples(
-        st.sampled_from(list(pbs_lines.ATTRIBUTES.values())),
+        st.sampled_from(list(lines.ATTRIBUTES.values())),
         st.sampled_from(
             [
                 "",
@@ -303,15 +303,15 @@ VALUES = st.one_of(WORDS, WORDS.map(lambda text: f'"{text}"'), WORDS.map(lambda 
 )
 def test_both_ways_of_reading_attributes_agree(pairs: list[tuple[str, str]]) -> None:
     text = " ".join(f"{name}={value}" for name, value in pairs)
-    lines = pbs_lines.read_lines(f"03/10/2024 12:00:00;E;1;{text}\n".encode(), 1)
-    columns = list(pbs_lines.ATTRIBUTES_SCHEMA)
-    assert lines.records.select(columns).rows() == [pbs_lines.attributes(text.strip())]
+    found = lines.read_lines(f"03/10/2024 12:00:00;E;1;{text}\n".encode(), 1)
+    columns = list(lines.ATTRIBUTES_SCHEMA)
+    assert found.records.select(columns).rows() == [lines.attributes(text.strip())]
 
 
 def test_the_plain_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(text: str) -> tuple[bool | str | None, ...]:
         raise AssertionError(text)
 
-    monkeypatch.setattr(pbs_lines, "attributes", fail)
-    lines = pbs_lines.read_lines(b"03/10/2024 12:00:00;E;1;user=u account=\"a=b\" start=5 x='{}'\n", 1)
-    assert lines.records.select("user", "account", "start").row(0) == ("u", "a=b", "5")
+    monkeypatch.setattr(lines, "attributes", fail)
+    found = lines.read_lines(b"03/10/2024 12:00:00;E;1;user=u account=\"a=b\" start=5 x='{}'\n", 1)
+    assert found.records.select("user", "account", "start").row(0) == ("u", "a=b", "5")

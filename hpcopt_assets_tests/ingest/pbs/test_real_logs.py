@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile
-from hpcopt_assets.ingest.pbs import read_pbs
+from hpcopt_assets.ingest.pbs.reader import read_pbs
 from hpcopt_assets_tests.ingest.pbs.helpers import LIMITS, jobs_of, only, refused
 
 

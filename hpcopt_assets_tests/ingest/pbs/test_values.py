@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hpcopt_assets.ingest import pbs_specs as specs
-from hpcopt_assets.ingest.pbs_specs import Counts
-from hpcopt_assets.ingest.pbs_values import seconds, size_bytes
+from hpcopt_assets.ingest.pbs import specs
+from hpcopt_assets.ingest.pbs.specs import Counts
+from hpcopt_assets.ingest.pbs.values import seconds, size_bytes
 from hpcopt_assets_tests.ingest.pbs.helpers import ended, only, read
 
 

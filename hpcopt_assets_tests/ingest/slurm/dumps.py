@@ -13,7 +13,7 @@ from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile
-from hpcopt_assets.ingest.slurm import read_sacct
+from hpcopt_assets.ingest.slurm.reader import read_sacct
 
 LIMITS = IngestConfig(
     max_file_bytes=10**9,

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
-from hpcopt_assets.ingest.slurm_durations import durations
-from hpcopt_assets.ingest.slurm_values import Tres, array_range, nodes_count, state, tres
+from hpcopt_assets.ingest.slurm.durations import durations
+from hpcopt_assets.ingest.slurm.values import Tres, array_range, nodes_count, state, tres
 from hpcopt_assets_tests.ingest.slurm.dumps import DAY, dump, job, read, read_files, step
 
 GIB = 2**30

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode
-from hpcopt_assets.ingest.slurm_values import Memory, memory, state, tres
+from hpcopt_assets.ingest.slurm.values import Memory, memory, state, tres
 from hpcopt_assets_tests.ingest.slurm.dumps import DAY, dump, job, read, step
 
 MIB = 2**20

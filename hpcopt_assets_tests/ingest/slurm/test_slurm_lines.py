@@ -11,7 +11,7 @@ import pytest
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import QualityFlag, RejectCode
-from hpcopt_assets.ingest import slurm, slurm_joins
+from hpcopt_assets.ingest.slurm import joins, reader
 from hpcopt_assets_tests.ingest.slurm.dumps import DAY, PLAIN, dump, job, read, read_files, step
 
 TIMES = f"{DAY}09:00:00|{DAY}10:00:00|{DAY}10:30:00"
@@ -250,7 +250,7 @@ def test_the_size_of_the_blocks_does_not_matter(
     ]
     text = dump(*rows, columns=columns) + "rubbish\n" + dump(job(JobID="9")) + "\nmore|rubbish"
     whole = read(text, tmp_path)
-    monkeypatch.setattr(slurm, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
     parts = read(text, tmp_path)
     assert parts.jobs.equals(whole.jobs)
     assert (parts.rejects, parts.parsed.counts) == (whole.rejects, whole.parsed.counts)
@@ -259,17 +259,17 @@ def test_the_size_of_the_blocks_does_not_matter(
 
 def test_rubbish_is_not_joined_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tried = 0
-    understood = slurm_joins._understood
+    understood = joins._understood
 
-    def counted(text: str, layout: slurm_joins.Layout) -> tuple[bool, list[str]] | None:
+    def counted(text: str, layout: joins.Layout) -> tuple[bool, list[str]] | None:
         nonlocal tried
         tried += 1
         return understood(text, layout)
 
-    monkeypatch.setattr(slurm_joins, "_understood", counted)
+    monkeypatch.setattr(joins, "_understood", counted)
     found = read(WIDE + "\n" + "a|b|c\n" * 20000, tmp_path)
     assert len(found.rejects) == 20000
-    assert tried < 10 * slurm_joins.PATIENCE * slurm_joins.EXTRA_MAX
+    assert tried < 10 * joins.PATIENCE * joins.EXTRA_MAX
 
 
 def test_files_of_one_trace_may_differ_in_columns(tmp_path: Path):

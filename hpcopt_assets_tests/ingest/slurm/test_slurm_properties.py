@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import TraceError
-from hpcopt_assets.ingest.slurm_joins import Loss
-from hpcopt_assets.ingest.slurm_lines import LineReader
+from hpcopt_assets.ingest.slurm.joins import Loss
+from hpcopt_assets.ingest.slurm.lines import LineReader
 from hpcopt_assets_tests.ingest.slurm.dumps import read, read_files
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -10,13 +10,8 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
+from hpcopt_assets_tests.bench_data import XDMOD_FIELDS
 from hpcopt_assets_tests.ingest.slurm.dumps import Found, read, read_files
-
-XDMOD = """
-    jobid jobidraw cluster partition qos account group gid user uid submit eligible start end elapsed exitcode
-    state nnodes ncpus reqcpus reqmem reqtres alloctres timelimit nodelist jobname
-"""
-XDMOD_FIELDS = tuple(XDMOD.split())
 
 
 def log(test_data: Path, name: str, folder: Path) -> Found:

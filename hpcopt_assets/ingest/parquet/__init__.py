@@ -1,0 +1,1 @@
+"""Published logs kept as parquet, read in pieces: PM100 (Marconi100) and F-DATA (Fugaku)."""
