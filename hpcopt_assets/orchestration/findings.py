@@ -14,12 +14,20 @@ import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS, INGEST_REPORT, REPLAY_MEASURES
-from hpcopt_assets.contracts.vocabulary import OBSERVED, ClaimCriterion, FidelityCriterion, Verdict, Window
+from hpcopt_assets.contracts.vocabulary import (
+    OBSERVED,
+    CapacitySource,
+    ClaimCriterion,
+    FidelityCriterion,
+    Unit,
+    Verdict,
+    Window,
+)
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.io import part_path
 from hpcopt_assets.orchestration.project import CHECKOUT, Project
 from hpcopt_assets.orchestration.sources import find_sources, known_traces
-from hpcopt_assets.orchestration.terminal import print_table, say
+from hpcopt_assets.orchestration.terminal import plural, print_table, say
 
 PROSE_WIDTH = 100
 SAMPLE_QUERY = "SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE time_window = 'steady'"
@@ -86,9 +94,12 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
             verdict(policy_id),
         ]
 
+    is_inferred = facts["capacity_source"] == CapacitySource.OBSERVED_PEAK
+    of = "nodes" if facts["capacity_unit"] == Unit.NODES else "processors"
     say(
-        f"\n{trace_id}: {facts['jobs_count']:,} jobs on {facts['capacity_procs']:,} processors, "
-        f"{facts['rejects_count']:,} lines rejected (steady window below)"
+        f"\n{trace_id}: {facts['jobs_count']:,} jobs on {facts['capacity_procs']:,} {of}"
+        f"{' (inferred: the most in use at once)' if is_inferred else ''}, "
+        f"{plural(facts['rejects_count'], 'line')} rejected (steady window below)"
     )
     print_table(COLUMNS, [cells(row) for row in steady.iter_rows(named=True)])
     for policy_id, row in outcome.items():
