@@ -52,6 +52,10 @@ class Frozen(BaseModel):
 # --- configs/policies.yaml ---------------------------------------------------------------------------
 
 
+RESERVED = (Order.SUBMIT, BackfillOrder.QUEUE, Estimate.REQUESTED, Estimate.REQUESTED)
+# What conservative backfilling is defined for: a reservation is a promise to jobs in the order they came.
+
+
 class Policy(Frozen):
     """One scheduling policy: parameters of the one engine."""
 
@@ -63,6 +67,8 @@ class Policy(Frozen):
     estimate: Estimate
     hold: Estimate
     overrun: Overrun
+    half_life_s: Seconds | None = None
+    # Of a user's past usage; for order fairshare, which needs it, and no other.
     is_bound: bool
     # True: knows what no scheduler can know; shown as a bound, never a candidate for a claim.
 
@@ -77,6 +83,17 @@ class Policy(Frozen):
             )
         if self.backfill is Backfill.NONE and self.backfill_order is not BackfillOrder.QUEUE:
             raise ValueError(f"policy {self.id}: backfill_order {self.backfill_order} without backfilling")
+        if (self.order is Order.FAIRSHARE) != (self.half_life_s is not None):
+            raise ValueError(
+                f"policy {self.id}: order {self.order} with half_life_s {self.half_life_s}; "
+                "order fairshare needs a half-life, no other order has one"
+            )
+        found = (self.order, self.backfill_order, self.estimate, self.hold)
+        if self.backfill is Backfill.CONSERVATIVE and found != RESERVED:
+            raise ValueError(
+                f"policy {self.id}: backfill conservative with order, backfill_order, estimate, hold "
+                f"{', '.join(found)}; only {', '.join(RESERVED)} is defined"
+            )
         return self
 
 

@@ -185,6 +185,10 @@ class Order(Vocabulary):
     SUBMIT = "submit"
     SHORTEST = "shortest"
     LONGEST = "longest"
+    FAIRSHARE = "fairshare"
+    WFP3 = "wfp3"
+    UNICEF = "unicef"
+    F1 = "f1"
 
 
 class Backfill(Vocabulary):
@@ -192,6 +196,7 @@ class Backfill(Vocabulary):
 
     NONE = "none"
     EASY = "easy"
+    CONSERVATIVE = "conservative"
 
 
 class BackfillOrder(Vocabulary):
@@ -205,6 +210,7 @@ class Estimate(Vocabulary):
     """What a job is believed to run for."""
 
     REQUESTED = "requested"
+    USER_HISTORY = "user_history"
     ACTUAL = "actual"
 
 
@@ -218,6 +224,7 @@ class Overrun(Vocabulary):
 class EstimateSource(Vocabulary):
     """Where the estimate that a replay used for a job came from."""
 
+    HISTORY = "user_history"
     REQUEST = "request"
     FALLBACK = "fallback"
     ACTUAL = "actual"
@@ -230,6 +237,9 @@ class LeftOut(Vocabulary):
     UNKNOWN_RUNTIME = "unknown_runtime"
     UNKNOWN_PROCS = "unknown_procs"
     WIDER_THAN_MACHINE = "wider_than_machine"
+    OUTSIDE_WINDOW = "outside_window"
+    BEFORE_WINDOW = "before_window"
+    # Running or queued when the window begins: it is there, and does not count.
 
 
 class Invariant(Vocabulary):

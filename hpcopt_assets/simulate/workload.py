@@ -7,11 +7,12 @@ Not here: anything that depends on a schedule.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.order import ROW_ORDER, job_order
 from hpcopt_assets.contracts.vocabulary import (
     Estimate,
@@ -21,7 +22,14 @@ from hpcopt_assets.contracts.vocabulary import (
     Overrun,
     RequestKind,
 )
-from hpcopt_assets.measures.schedule import BoolArray, IntArray
+from hpcopt_assets.measures.schedule import NO_USER, BoolArray, IntArray
+from hpcopt_assets.simulate.scenario import (
+    AS_RECORDED,
+    NOT_GIVEN_S,
+    Scenario,
+    apply_scenario,
+    check_scenario,
+)
 
 DEFAULT_LIMIT_S = 86_400
 # Stands in for a request when no earlier job of the trace has one.
@@ -31,7 +39,7 @@ SHORTEST_ESTIMATE_S = 1
 _NEEDED = (
     *("trace_id", "job_id", "source_file", "source_line", "attempt", "submit_s", "release_s", "start_s"),
     *("runtime_s", "procs", "state", "requested_runtime_s", "requested_runtime_kind"),
-    *("partition_limit_s", "queue", "partition", "user"),
+    *("partition_limit_s", "queue", "partition", "user", "allocated_procs"),
 )
 
 
@@ -39,8 +47,11 @@ _NEEDED = (
 class Workload:
     """What a replay needs of a trace. Arrays are int64 with one entry per replayed job, in trace order.
 
-    `jobs` holds every job of the trace in trace order, with `left_out` (a `LeftOut` word, null for the
-    replayed). `limit_s` is the requested runtime or its fallback; times are in seconds.
+    `jobs` holds every job of the trace in trace order, with `is_replayed` and `left_out` (a `LeftOut` word,
+    null for those that count). `limit_s` is the requested runtime or its fallback; `given_start_s` is the
+    recorded start of a job that runs when the window begins, else `NOT_GIVEN_S`. `capacity_steps` are
+    (instant, processors) from which on the machine has another size; nothing happens before `begin_s`. Times
+    are in seconds.
     """
 
     jobs: pl.DataFrame
@@ -50,19 +61,42 @@ class Workload:
     procs: IntArray
     limit_s: IntArray
     is_fallback: BoolArray
+    given_start_s: IntArray
+    capacity_steps: tuple[tuple[int, int], ...] = ()
+    begin_s: int = NOT_GIVEN_S
 
     def __len__(self) -> int:
         return int(self.release_s.size)
 
     @property
     def is_replayed(self) -> pl.Series:
-        """For every row of `jobs`, whether the job is replayed."""
-        return self.jobs["left_out"].is_null()
+        """For every row of `jobs`, whether the job is replayed: has a place in the arrays."""
+        return self.jobs["is_replayed"]
 
     @property
     def job_id(self) -> pl.Series:
         """Ids of the replayed jobs."""
         return self.jobs["job_id"].filter(self.is_replayed)
+
+    @cached_property
+    def user(self) -> IntArray:
+        """Users numbered from 0 in the order of their names, -1 where unknown."""
+        names = self.jobs["user"].filter(self.is_replayed)
+        codes = (names.rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
+        return np.ascontiguousarray(codes.to_numpy(), dtype=np.int64)
+
+    def check_running_set(self) -> None:
+        """Raise `EvidenceError` where the jobs that run when the window begins exceed the machine."""
+        held = int(self.procs[self.given_start_s != NOT_GIVEN_S].sum())
+        there = [procs for at_s, procs in self.capacity_steps if at_s <= self.begin_s]
+        capacity = there[-1] if there else self.capacity_procs
+        if held > capacity:
+            raise EvidenceError(
+                found=f"{held} processors held by jobs that run at {self.begin_s} s",
+                needed=f"at most {capacity}, the machine's",
+                where="the window's start",
+                next_step="Begin the window elsewhere, or correct the capacity.",
+            )
 
     @property
     def left_out(self) -> dict[LeftOut, int]:
@@ -71,9 +105,13 @@ class Workload:
         return {reason: counts.get(reason.value, 0) for reason in LeftOut}
 
     def replayed_runtime_s(self, overrun: Overrun) -> IntArray:
-        """How long each job runs: under `kill` no longer than its request, which a fallback is not."""
+        """How long each job runs: under `kill` no longer than its request, which a fallback is not.
+
+        A job that runs when the window begins runs until its recorded end.
+        """
         if overrun is Overrun.KILL:
-            return np.where(self.is_fallback, self.runtime_s, np.minimum(self.runtime_s, self.limit_s))
+            is_spared = self.is_fallback | (self.given_start_s != NOT_GIVEN_S)
+            return np.where(is_spared, self.runtime_s, np.minimum(self.runtime_s, self.limit_s))
         return self.runtime_s
 
     def believed_s(self, estimate: Estimate) -> IntArray:
@@ -93,35 +131,39 @@ class Workload:
         return {source: counts.get(source, 0) for source in EstimateSource}
 
 
-def select_workload(jobs: pl.DataFrame, capacity_procs: int) -> Workload:
+def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario = AS_RECORDED) -> Workload:
     """The replayable jobs of a trace, whatever the order of its rows.
 
-    A job is replayed if its runtime and processors are known and it fits the machine; a start is not
-    needed. A capacity below 1 raises `InputError`.
+    A job is replayed if its runtime and processors are known and it fits the machine when that is largest; a
+    start is not needed. A capacity below 1 or a scenario that makes no sense raises `InputError`; jobs that
+    run when the window begins and together exceed the machine raise `EvidenceError`.
     """
-    if capacity_procs < 1:
-        raise InputError(
-            found=f"a capacity of {capacity_procs} processors",
-            needed="at least 1 is needed",
-            where="replay",
-            next_step="Give the machine's processors with --capacity or in configs/traces.yaml.",
-        )
+    check_scenario(scenario, capacity_procs)
+    largest = max([capacity_procs, *(procs for _, procs in scenario.capacity_steps)])
     ordered = in_trace_order(jobs.select(_NEEDED))
-    known = ordered.with_columns(*_limit(ordered), _left_out(capacity_procs).alias("left_out"))
-    kept = known.filter(pl.col("left_out").is_null())
+    known = ordered.with_columns(*_limit(ordered), _left_out(largest).alias("left_out"))
+    known = known.with_columns(given_start_s=pl.lit(NOT_GIVEN_S), is_replayed=pl.col("left_out").is_null())
+    if scenario != AS_RECORDED:
+        known = apply_scenario(known, scenario)
+    kept = known.filter("is_replayed")
 
     def column(name: str) -> IntArray:
         return np.ascontiguousarray(kept[name].to_numpy(), dtype=np.int64)
 
-    return Workload(
-        known.drop("limit_s", "is_fallback"),
+    workload = Workload(
+        known.drop("limit_s", "is_fallback", "given_start_s"),
         capacity_procs,
         column("release_s"),
         column("runtime_s"),
         column("procs"),
         column("limit_s"),
         kept["is_fallback"].to_numpy(),
+        column("given_start_s"),
+        scenario.capacity_steps,
+        NOT_GIVEN_S if scenario.since_s is None else scenario.since_s,
     )
+    workload.check_running_set()
+    return workload
 
 
 def in_trace_order(jobs: pl.DataFrame) -> pl.DataFrame:
