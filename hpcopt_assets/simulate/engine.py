@@ -7,7 +7,7 @@ Not here: the loop (kernel/) and the choice of jobs (workload.py).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,9 +16,23 @@ from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import InputError, InvariantError
 from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE
-from hpcopt_assets.contracts.vocabulary import Backfill, Estimate, EstimateSource, LeftOut, Order
-from hpcopt_assets.measures.schedule import IntArray
+from hpcopt_assets.contracts.vocabulary import (
+    Backfill,
+    Estimate,
+    EstimateSource,
+    LeftOut,
+    Order,
+    Vocabulary,
+)
+from hpcopt_assets.measures.schedule import FloatArray, IntArray
+from hpcopt_assets.simulate.scenario import AS_RECORDED, NOT_GIVEN_S, Scenario
+from hpcopt_assets.simulate.scores import f1, unicef_weight
 from hpcopt_assets.simulate.workload import Workload, select_workload
+
+if TYPE_CHECKING:
+    from hpcopt_assets.simulate.kernel.arrays import Replayed
+
+V = TypeVar("V", bound=Vocabulary)
 
 
 @dataclass(frozen=True)
@@ -30,35 +44,52 @@ class Replay:
     estimate_sources: dict[EstimateSource, int]
 
 
-def replay(jobs: pl.DataFrame, policy: Policy, capacity_procs: int) -> Replay:
+def replay(
+    jobs: pl.DataFrame,
+    policy: Policy,
+    capacity_procs: int,
+    scenario: Scenario = AS_RECORDED,
+    *,
+    is_strict: bool = False,
+) -> Replay:
     """Replay a trace under a policy on a machine of `capacity_procs` processors.
 
     The schedule has one row per job of the trace, in trace order; a job that takes no part has its reason.
-    The order of the rows handed in does not matter. A capacity below 1, or a schedule that ends beyond
-    `TIME_MAX_S`, raises `InputError`; a schedule that breaks an invariant raises `InvariantError`, which is a
-    fault of this program.
+    The order of the rows handed in does not matter. `is_strict`: check all of the machine's state at every
+    pass, which takes many times as long. A capacity below 1, or a schedule that ends beyond `TIME_MAX_S`,
+    raises `InputError`; a schedule that breaks an invariant raises `InvariantError`, which is a fault of this
+    program.
     """
-    workload = select_workload(jobs, capacity_procs)
-    start_s = _starts(workload, policy)
-    _check_end(workload, policy, start_s)
+    workload = select_workload(jobs, capacity_procs, scenario)
+    replayed = _run(workload, policy, is_strict=is_strict)
+    _check_end(workload, policy, replayed.start_s)
+    schedule = to_schedule(workload, policy, replayed)
     return Replay(
-        to_schedule(workload, policy, start_s),
-        workload.left_out,
-        workload.estimate_sources(policy.estimate),
+        schedule,
+        _counted(schedule["left_out"], LeftOut),
+        _counted(schedule["estimate_source"], EstimateSource),
     )
 
 
-def to_schedule(workload: Workload, policy: Policy, start_s: IntArray) -> pl.DataFrame:
-    """The `replay_schedule` of a workload whose replayed jobs start at `start_s`, one entry each."""
-    runtime_s = workload.replayed_runtime_s(policy.overrun)
-    replayed = {
+def _counted(words: pl.Series, vocabulary: type[V]) -> dict[V, int]:
+    """How often each word of a vocabulary occurs."""
+    counts = dict(words.drop_nulls().value_counts().iter_rows())
+    return {word: counts.get(word.value, 0) for word in vocabulary}
+
+
+def to_schedule(workload: Workload, policy: Policy, replayed: Replayed) -> pl.DataFrame:
+    """The `replay_schedule` of a workload."""
+    start_s, runtime_s = replayed.start_s, workload.replayed_runtime_s(policy.overrun)
+    columns = {
         "start_s": start_s,
         "end_s": start_s + runtime_s,
         "wait_s": start_s - workload.release_s,
         "runtime_s": runtime_s,
         "limit_s": workload.limit_s,
-        "estimate_s": workload.believed_s(policy.estimate),
+        "estimate_s": replayed.estimate_s,
         "is_fallback": workload.is_fallback,
+        "has_history": replayed.has_history,
+        "never_fits": start_s == NOT_GIVEN_S,
     }
     is_replayed = workload.is_replayed
     place = pl.Series(np.cumsum(is_replayed) - 1).zip_with(
@@ -67,50 +98,87 @@ def to_schedule(workload: Workload, policy: Policy, start_s: IntArray) -> pl.Dat
     source = (
         pl.lit(EstimateSource.ACTUAL.value)
         if policy.estimate is Estimate.ACTUAL
-        else pl.when("is_fallback")
+        else pl.when("has_history")
+        .then(pl.lit(EstimateSource.HISTORY.value))
+        .when("is_fallback")
         .then(pl.lit(EstimateSource.FALLBACK.value))
         .otherwise(pl.lit(EstimateSource.REQUEST.value))
     )
+    # A job may be left when the machine has shrunk for good.
+    never_fits = pl.when("never_fits").then(pl.lit(LeftOut.WIDER_THAN_MACHINE.value))
+    counts = pl.col("left_out").is_null()
     frame = (
         workload.jobs.select(
             "trace_id", "job_id", "attempt", "submit_s", "release_s", "procs", "left_out", "user"
         )
-        .with_columns(pl.Series(name, values).gather(place) for name, values in replayed.items())
+        .with_columns(pl.Series(name, values).gather(place) for name, values in columns.items())
+        .with_columns(left_out=pl.coalesce("left_out", never_fits))
         .with_columns(
-            policy=pl.lit(policy.id), estimate_source=pl.when(pl.col("left_out").is_null()).then(source)
+            pl.when(counts).then(pl.col(name))
+            for name in ("start_s", "end_s", "wait_s", "runtime_s", "limit_s", "estimate_s")
         )
-        .drop("is_fallback")
+        .with_columns(policy=pl.lit(policy.id), estimate_source=pl.when(counts).then(source))
     )
-    return REPLAY_SCHEDULE.shape(frame)
+    return REPLAY_SCHEDULE.shape(frame.select(REPLAY_SCHEDULE.names))
 
 
-def _starts(workload: Workload, policy: Policy) -> IntArray:
-    """Start (s) of every replayed job, from the kernel."""
+def _run(workload: Workload, policy: Policy, *, is_strict: bool) -> Replayed:
+    """What the kernel makes of a workload under a policy."""
     from hpcopt_assets.simulate.kernel.arrays import replay_arrays
 
     estimate_s, hold_s = workload.believed_s(policy.estimate), workload.believed_s(policy.hold)
-    order_key = {
-        Order.SUBMIT: np.zeros_like(estimate_s),
-        Order.SHORTEST: estimate_s,
-        Order.LONGEST: -estimate_s,
-    }[policy.order]
-    is_easy_in_submit_order = policy.backfill is Backfill.EASY and policy.order is Order.SUBMIT
-    start_s, state = replay_arrays(
-        release_s=workload.release_s,
-        runtime_s=workload.replayed_runtime_s(policy.overrun),
-        procs=workload.procs,
-        limit_s=workload.limit_s,
-        estimate_s=estimate_s,
-        hold_s=hold_s,
-        order_key=order_key,
+    uses_history = Estimate.USER_HISTORY in (policy.estimate, policy.hold)
+    jobs: dict[str, IntArray | FloatArray | int] = {
+        "release_s": workload.release_s,
+        "runtime_s": workload.replayed_runtime_s(policy.overrun),
+        "procs": workload.procs,
+        "limit_s": workload.limit_s,
+        "estimate_s": estimate_s,
+        "hold_s": hold_s,
+        "order_key": _static_key(workload, policy),
+        "user": workload.user if uses_history or policy.order is Order.FAIRSHARE else 0,
+        "start_s": workload.given_start_s,
+    }
+    if policy.order is Order.UNICEF:
+        jobs["weight"] = unicef_weight(workload.limit_s, workload.procs)
+    replayed = replay_arrays(
+        jobs,
+        {
+            "backfill": policy.backfill.code,
+            "backfill_order": policy.backfill_order.code,
+            "order": policy.order.code,
+            "estimates_history": policy.estimate is Estimate.USER_HISTORY,
+            "holds_history": policy.hold is Estimate.USER_HISTORY,
+            "half_life_s": policy.half_life_s or 0,
+            "base_s": workload.release_s.min(initial=TIME_MAX_S),
+            "has_promises": _has_promises(policy, estimate_s, hold_s),
+            "is_strict": is_strict,
+        },
         capacity_procs=workload.capacity_procs,
-        backfill=policy.backfill.code,
-        backfill_order=policy.backfill_order.code,
-        has_promises=is_easy_in_submit_order and bool((hold_s <= estimate_s).all()),
+        capacity_steps=workload.capacity_steps,
+        begin_s=workload.begin_s,
     )
-    if state["fault"]:
-        raise _invariant_error(workload, policy, state)
-    return start_s
+    if replayed.state["fault"]:
+        raise _invariant_error(workload, policy, replayed.state)
+    return replayed
+
+
+def _static_key(workload: Workload, policy: Policy) -> IntArray | int:
+    """What orders the queue and is known before the replay; the kernel knows the orders that are not."""
+    if policy.order is Order.F1:
+        return f1(workload.release_s, workload.limit_s, workload.procs).view(
+            np.int64
+        )  # bits ascend as scores
+    return 0
+
+
+def _has_promises(policy: Policy, estimate_s: IntArray, hold_s: IntArray) -> bool:
+    """Whether a waiting head's shadow time may never move later: EASY by submission, hold <= estimate."""
+    if policy.backfill is not Backfill.EASY or policy.order is not Order.SUBMIT:
+        return False
+    if Estimate.USER_HISTORY in (policy.estimate, policy.hold):
+        return policy.hold is Estimate.USER_HISTORY and policy.estimate is not Estimate.ACTUAL
+    return bool((hold_s <= estimate_s).all())
 
 
 def _check_end(workload: Workload, policy: Policy, start_s: IntArray) -> None:
@@ -130,7 +198,8 @@ def _check_end(workload: Workload, policy: Policy, start_s: IntArray) -> None:
 
 def _invariant_error(workload: Workload, policy: Policy, state: Any) -> InvariantError:
     """The kernel's fault as a sentence."""
-    from hpcopt_assets.simulate.kernel.loop import FAULTS, NOBODY
+    from hpcopt_assets.simulate.kernel.faults import FAULTS
+    from hpcopt_assets.simulate.kernel.records import NOBODY
 
     found, needed = FAULTS[int(state["fault"])]
     numbers = {"found": int(state["found"]), "allowed": int(state["allowed"])}
