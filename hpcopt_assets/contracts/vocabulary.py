@@ -251,6 +251,7 @@ class Invariant(Vocabulary):
     WITHIN_CAPACITY = "within_capacity"
     STRICT_QUEUE_ORDER = "strict_queue_order"
     HEAD_NEVER_DELAYED = "head_never_delayed"
+    ESTIMATE_WAS_KNOWN = "estimate_was_known"
 
 
 class Window(Vocabulary):

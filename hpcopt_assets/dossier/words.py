@@ -50,6 +50,7 @@ INVARIANT: dict[Invariant, str] = {
     Invariant.WITHIN_CAPACITY: "processors in use never exceed the machine",
     Invariant.STRICT_QUEUE_ORDER: "no job overtakes another",
     Invariant.HEAD_NEVER_DELAYED: "backfilling never delays the head of the queue",
+    Invariant.ESTIMATE_WAS_KNOWN: "every estimate was known when its job started",
 }
 REJECT: dict[RejectCode, str] = {
     RejectCode.TOO_FEW_FIELDS: "too few fields",
@@ -100,8 +101,11 @@ LEFT_OUT: dict[LeftOut, str] = {
     LeftOut.UNKNOWN_RUNTIME: "runtime unknown",
     LeftOut.UNKNOWN_PROCS: "processors unknown",
     LeftOut.WIDER_THAN_MACHINE: "needs more processors than the machine has",
+    LeftOut.OUTSIDE_WINDOW: "outside the part of the record that is replayed",
+    LeftOut.BEFORE_WINDOW: "there when that part begins, and not counted",
 }
 SOURCE: dict[EstimateSource, str] = {
+    EstimateSource.HISTORY: "runtimes of the user's last two completed jobs",
     EstimateSource.REQUEST: "the job's own request",
     EstimateSource.FALLBACK: "a fallback, the request being missing",
     EstimateSource.ACTUAL: "the true runtime, which no scheduler knows",

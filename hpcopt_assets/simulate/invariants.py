@@ -15,11 +15,15 @@ import polars as pl
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
-from hpcopt_assets.contracts.vocabulary import Backfill, Invariant, Order, Verdict
-from hpcopt_assets.measures.schedule import IntArray
+from hpcopt_assets.contracts.vocabulary import Backfill, Estimate, Invariant, Order, Verdict
+from hpcopt_assets.measures.schedule import NO_USER, FloatArray, IntArray
 from hpcopt_assets.measures.usage import steps
 from hpcopt_assets.simulate.promises import Placed, judge_promises
-from hpcopt_assets.simulate.workload import select_workload
+from hpcopt_assets.simulate.scores import f1
+from hpcopt_assets.simulate.workload import Workload, select_workload
+
+CHANGING = (Order.FAIRSHARE, Order.WFP3, Order.UNICEF)
+# Orders in which a job may go ahead of another that it stood behind.
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ def check_schedule(
         Invariant.WITHIN_CAPACITY: _within_capacity,
         Invariant.STRICT_QUEUE_ORDER: _in_queue_order,
         Invariant.HEAD_NEVER_DELAYED: _head_not_delayed,
+        Invariant.ESTIMATE_WAS_KNOWN: _estimate_known,
     }
     trace_id = jobs["trace_id"].first() if jobs.height else ""
     rows = []
@@ -95,7 +100,9 @@ def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capaci
     workload = select_workload(jobs, capacity_procs)
     # A job may stand in a trace more than once (attempts): its first row is matched with the first start.
     nth = pl.col("job_id").cum_count().over("job_id").alias("nth")
-    starts = schedule.filter(pl.col("start_s").is_not_null()).select("job_id", "start_s", "end_s", nth)
+    starts = schedule.filter(pl.col("start_s").is_not_null()).select(
+        "job_id", "start_s", "end_s", nth, told_s="estimate_s"
+    )
     replayed = pl.DataFrame(
         {
             "job_id": workload.job_id,
@@ -103,19 +110,28 @@ def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capaci
             "procs": workload.procs,
             "limit_s": workload.limit_s,
             "runtime_s": workload.replayed_runtime_s(policy.overrun),
+            "user": workload.user,
             "estimate_s": workload.believed_s(policy.estimate),
             "hold_s": workload.believed_s(policy.hold),
+            "score": _scores(workload, policy),
         }
     ).with_columns(nth)
     expected = replayed.join(starts, on=["job_id", "nth"], how="left", maintain_order="left").with_columns(
         needed_end_s=pl.col("start_s") + pl.col("runtime_s")
     )
-    order_key = {
-        Order.SUBMIT: pl.lit(0),
-        Order.SHORTEST: pl.col("estimate_s"),
-        Order.LONGEST: -pl.col("estimate_s"),
-    }[policy.order]
-    ran = expected.filter(pl.col("start_s").is_not_null()).with_columns(order_key=order_key)
+    ran = expected.filter(pl.col("start_s").is_not_null()).with_row_index("position")
+    known = _history(ran)
+    ran = ran.with_columns(
+        known.alias(name)
+        for name, estimate in (("estimate_s", policy.estimate), ("hold_s", policy.hold))
+        if estimate is Estimate.USER_HISTORY
+    ).with_columns(
+        order_key=pl.col("score").rank("dense").cast(pl.Int64)
+        if policy.order is Order.F1
+        else {Order.SHORTEST: pl.col("estimate_s"), Order.LONGEST: -pl.col("estimate_s")}.get(
+            policy.order, pl.lit(0)
+        )
+    )
     placed = Placed(
         *(
             np.ascontiguousarray(ran[name].to_numpy(), dtype=np.int64)
@@ -124,6 +140,36 @@ def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capaci
     )
     surplus = starts.join(replayed, on=["job_id", "nth"], how="anti", maintain_order="left")
     return _Case(policy, capacity_procs, expected, ran, placed, surplus)
+
+
+def _scores(workload: Workload, policy: Policy) -> FloatArray:
+    """What orders the queue from the beginning; 0 where estimates or what happens meanwhile does."""
+    if policy.order is Order.F1:
+        return f1(workload.release_s, workload.limit_s, workload.procs)
+    return np.zeros(len(workload))
+
+
+def _history(ran: pl.DataFrame) -> pl.Series:
+    """By the schedule: the mean runtime of the user's last two jobs that had ended when a job started.
+
+    At least 1 s, at most the request, which stands where there are not two. A job of no runtime that ends at
+    this very instant counts as ended.
+    """
+    of_user = pl.col("runtime_s").shift(1).over("user")
+    ended = (
+        ran.filter(pl.col("user") != NO_USER)
+        .sort("needed_end_s", "position")
+        .select("user", "needed_end_s", mean_s=((pl.col("runtime_s") + of_user) // 2).clip(1))
+    )
+    known = ran.sort("start_s").join_asof(
+        ended,
+        left_on="start_s",
+        right_on="needed_end_s",
+        by="user",
+        strategy="backward",
+        check_sortedness=False,
+    )
+    return known.sort("position").select(pl.min_horizontal("limit_s", "mean_s")).to_series()
 
 
 def _of_jobs(case: _Case, is_broken: pl.Expr, found: str, allowed: str, phrase: str) -> Finding:
@@ -215,6 +261,10 @@ def _head_not_delayed(case: _Case) -> Finding:
     policy, placed = case.policy, case.placed
     if policy.backfill is not Backfill.EASY:
         return Finding(0, found=f"backfill {policy.backfill}", allowed="backfill easy")
+    if policy.order in CHANGING:
+        return Finding(
+            0, found=f"order {policy.order}, under which heads change", allowed="an order that stays"
+        )
     is_binding = policy.order is Order.SUBMIT and not (case.ran["hold_s"] > case.ran["estimate_s"]).any()
     promises = judge_promises(placed, case.capacity_procs)
     needed = placed.procs[promises.head]
@@ -239,6 +289,23 @@ def _head_not_delayed(case: _Case) -> Finding:
             allowed=f"start as soon as it is expected: {plural(int(needed[first]), 'processor')} free",
         )
     return finding if is_binding else _counted(finding, policy, promises.head, broken)
+
+
+def _estimate_known(case: _Case) -> Finding:
+    """Estimates in force at the start are what a scheduler could know then, by the schedule itself.
+
+    Left out are jobs at whose start a job of no runtime of the same user ended: it may have been before or
+    after. Not for the actual runtime, which nobody knows.
+    """
+    if case.policy.estimate is Estimate.ACTUAL:
+        return Finding(0, found="estimate actual", allowed="an estimate that a scheduler can make")
+    sudden = case.ran.filter(pl.col("runtime_s") == 0).select("user", "start_s").unique()
+    clear = case.ran.join(sudden, on=["user", "start_s"], how="anti", maintain_order="left")
+    if case.policy.estimate is not Estimate.USER_HISTORY:
+        clear = case.ran
+    return _of_jobs(
+        replace(case, ran=clear), pl.col("told_s") != pl.col("estimate_s"), "told_s", "estimate_s", "estimate"
+    )
 
 
 def _counted(finding: Finding, policy: Policy, head: IntArray, broken: IntArray) -> Finding:

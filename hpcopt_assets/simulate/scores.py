@@ -19,9 +19,11 @@ def f1(release_s: IntArray, limit_s: IntArray, procs: IntArray) -> FloatArray:
     log10(request) * procs + 870 * log10(seconds since the first release + 1)
     """
     since_first_s = release_s - release_s[:1]
-    return np.log10(limit_s) * procs + 870.0 * np.log10(since_first_s + 1.0)
+    score: FloatArray = np.log10(limit_s) * procs + 870.0 * np.log10(since_first_s + 1.0)
+    return score
 
 
 def unicef_weight(limit_s: IntArray, procs: IntArray) -> FloatArray:
     """What a wait is divided by: log2(max(2, procs)) * request; the largest quotient goes first."""
-    return np.log2(np.maximum(procs, 2)) * limit_s
+    weight: FloatArray = np.log2(np.maximum(procs, 2)) * limit_s
+    return weight

@@ -1,4 +1,4 @@
-"""The three changes of state: a job is submitted, starts, completes. Nothing else changes what runs or waits."""
+"""The three changes of state: a job is submitted, starts, completes. Nothing else changes what runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conservative backfilling: every queued job has a reservation (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001).
+"""Conservative backfilling: every queued job has a reservation (Mu'alem and Feitelson, TPDS 12(6), 2001).
 
 Source of the sequence within an instant: docs/replay.md, "Conservative".
 """
@@ -116,7 +116,7 @@ def conserve(machine: Machine, newcomers: int) -> None:
 
 @compiled
 def check_profile(machine: Machine) -> None:
-    """The profile holds what the running and the reserved jobs leave, and never less than nothing for them."""
+    """The profile holds what running and reserved jobs leave, and never less than nothing for these."""
     profile, span, state = machine.profile, machine.profile_span, machine.state[0]
     for k in range(span[LO], span[HI]):
         at_s, needed = profile[k].at_s, state.capacity

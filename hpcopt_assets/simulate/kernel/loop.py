@@ -46,10 +46,9 @@ SUBMIT = Order.SUBMIT.code
 def schedule(machine: Machine) -> None:
     """Start the head while it fits; then, under EASY, whatever does not delay the next head."""
     queue, span, state = machine.queue, machine.queue_span, machine.state[0]
-    if state.order != SUBMIT and state.free >= state.smallest:
-        # Where nothing fits, the order does not matter.
-        if state.is_stale or changes_with_time(state.order):
-            renew(machine)
+    is_old = state.is_stale or changes_with_time(state.order)
+    if state.order != SUBMIT and is_old and state.free >= state.smallest:
+        renew(machine)  # where nothing fits, the order does not matter
     while span[LO] < span[HI] and queue[span[LO]].procs <= state.free:
         job_start(machine, span[LO])
     if state.backfill == EASY:
@@ -58,7 +57,7 @@ def schedule(machine: Machine) -> None:
 
 @compiled
 def next_instant(machine: Machine, submitted: int, step: int, steps: Records) -> int:
-    """When something happens next: an end, a submission, a change of the machine; a reservation, an overrun."""
+    """When something happens next: an end, a submission, a step of capacity, a reservation, an overrun."""
     state, jobs, ending, span = machine.state[0], machine.jobs, machine.ending, machine.ending_span
     now_s = ending[span[LO]].key if span[LO] < span[HI] else NEVER_S
     if submitted < jobs.size:
@@ -94,8 +93,8 @@ def compile_loop(version: str) -> Any:
     ) -> int:
         """Replay all jobs: starts are left in `jobs`, a fault in the one record of `states`.
 
-        `steps` has rows (instant, capacity). Nothing happens before `begin_s`. A job whose start is given runs
-        from the beginning.
+        `steps` has rows (instant, capacity). Nothing happens before `begin_s`. A job whose start is given
+        runs from the beginning.
         """
         machine = Machine(
             *(jobs, states, users, queue, queue_span, ending, span, expected, expected_span),
@@ -140,7 +139,7 @@ def compile_loop(version: str) -> Any:
             check_counts(state)
             if state.is_strict:
                 check_queue(machine)
-            # A job of zero runtime ends at this same instant: the loop then comes back to it for another pass.
+            # A job of zero runtime ends at this same instant: the loop comes back to it for another pass.
         for job in range(jobs.size):
             if jobs[job].start_s == NOT_STARTED_S and steps.shape[0] == 0:
                 report(state, STRANDED, job, 0, 1)

@@ -5,6 +5,8 @@ Keys are integers. Scores are floats from 0 on, whose bits ascend as they do.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hpcopt_assets.contracts.vocabulary import Order
@@ -19,14 +21,15 @@ FAIRSHARE, WFP3, UNICEF = Order.FAIRSHARE.code, Order.WFP3.code, Order.UNICEF.co
 @compiled
 def bits(score: float) -> int:
     """An integer that ascends as scores from 0 on do."""
-    return np.float64(score).view(np.int64)  # type: ignore[return-value] -- the same to compiled code
+    whole: Any = np.float64(score).view(np.int64)
+    return whole  # type: ignore[no-any-return]
 
 
 @compiled
 def key_now(machine: Machine, job: int, estimate_s: int) -> int:
     """The job's key in the queue at this instant; the smallest goes first."""
     state, this = machine.state[0], machine.jobs[job]
-    order = state.order
+    order, key = state.order, 0
     if order == FAIRSHARE:
         key = bits(machine.users[this.user].usage)
     elif order == WFP3:
@@ -60,4 +63,4 @@ def renew(machine: Machine) -> None:
 @compiled
 def changes_with_time(order: int) -> bool:
     """Whether the order may change although nobody has completed a job."""
-    return order == WFP3 or order == UNICEF  # noqa: PLR1714 -- compiled code knows no membership
+    return order in (WFP3, UNICEF)

@@ -34,8 +34,8 @@ JOB = _record(
     *("start_s", "expected_end_s", "reserved_s", "has_history"),
     reals=("weight",),
 )
-# One row per job. The last four integers change, and `estimate_s` does where it comes from the user's history;
-# everything else is given. `weight`: what a wait is divided by under order unicef.
+# One row per job. The last four integers change, and `estimate_s` does where it comes from the user's
+# history; everything else is given. `weight`: what a wait is divided by under order unicef.
 ENTRY = _record("key", "job", "procs", "estimate_s")
 # An entry of a line: jobs in ascending (key, job) order, contiguous in [span[LO], span[HI]). Processors and
 # estimate are copied into it because a pass reads them for every queued job.
@@ -53,11 +53,12 @@ STATE = _record(
     *("promised_to", "promised_s", "has_outlived", "next_start_s", "is_early", "is_new"),
     *("fault", "fault_job", "fault_at_s", "found", "allowed"),
 )
-# The first nine never change but for the capacity. `smallest`: no queued job needs fewer processors. `base_s`:
-# from when on usage decays. `is_stale`: what users are known for has changed since the queue was put in order.
-# `promised_*`: the head for which a shadow time was last computed, and that time; `has_outlived`: whether a
-# running job has outlived its expected end since. `next_start_s`: the earliest reservation. `is_early`: a job
-# has completed before its expected end. `is_new`: all reservations must be placed again.
+# The first nine never change but for the capacity. `smallest`: no queued job needs fewer processors.
+# `base_s`: from when on usage decays. `is_stale`: what users are known for has changed since the queue was
+# put in order. `promised_*`: the head for which a shadow time was last computed, and that time.
+# `has_outlived`: whether a running job has outlived its expected end since. `next_start_s`: the earliest
+# reservation. `is_early`: a job has completed before its expected end. `is_new`: every reservation must be
+# placed anew.
 
 Record = Any  # a reference to one record of such an array: its fields are read and written by name
 Records = Any

@@ -19,7 +19,8 @@ REBASE_AFTER = 512.0
 def believed_s(machine: Machine, job: int) -> int:
     """The user's mean, at most the job's request; the request where there is no mean."""
     this = machine.jobs[job]
-    return min(this.limit_s, machine.users[this.user].mean_s)
+    known_s: int = min(this.limit_s, machine.users[this.user].mean_s)
+    return known_s
 
 
 @compiled
