@@ -47,6 +47,16 @@ def jobs(draw, min_size=1, max_size=14):
     return trace(rows)
 
 
+@st.composite
+def capacity_steps(draw):
+    """A machine that shrinks, grows, goes away and comes back; some steps change nothing."""
+    at_s, steps = draw(st.integers(-5, 20)), []
+    for _ in range(draw(st.integers(1, 5))):
+        steps.append((at_s, draw(st.sampled_from([0, 2, 4, 6, CAPACITY, CAPACITY, CAPACITY + 2]))))
+        at_s += draw(st.sampled_from([1, 2, 5, 60, 500]))
+    return tuple(steps)
+
+
 def policy(
     order: str = "submit",
     backfill: str = "easy",
