@@ -2,7 +2,7 @@
 
 In:  trace_jobs, a Policy, the number of processors.   Out: replay_schedule; invariant_report of any schedule.
      workload.py chooses the jobs and states what a scheduler would know of them; engine.py is the public
-     face of the compiled loop in kernel/; reference.py is its slow twin, to be read as the specification;
+     face of the compiled loop in kernel/; reference/ is its slow twin, to be read as the specification;
      invariants.py judges finished schedules and trusts neither.
 Not here: measures of a schedule (measures/), whether it resembles the observed one (fidelity/), parameters
 of policies (configs/policies.yaml).

@@ -4,7 +4,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.config import RESERVED, Policy
 from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder, Estimate, Order, Overrun
 from hpcopt_assets_tests.builders import job, trace
 
@@ -18,11 +18,17 @@ RUNTIMES_S = st.one_of(
 REQUESTS_S = st.one_of(st.sampled_from([4, 8, 300]), st.integers(1, 20))
 HOW_ASKED = st.sampled_from(["request", "request", "request", "as it runs", "a bit more", "missing", "zero"])
 QUEUES = st.sampled_from([None, "a", "b"])
+USERS = st.sampled_from([None, "u", "u", "v", "w"])
+HALF_LIFE_S = 50
+# Short beside the longest runtimes, so that a usage sum is rebased within a few jobs.
 
 
 @st.composite
 def jobs(draw, min_size=1, max_size=14):
-    """A `trace_jobs` frame: ties, overruns, zero runtimes, full-width jobs, missing and zero requests."""
+    """A `trace_jobs` frame: ties, overruns, zero runtimes, full-width jobs, missing and zero requests.
+
+    A few users, some of them unknown.
+    """
     submit_s, rows = 0, []
     for number in range(draw(st.integers(min_size, max_size))):
         submit_s += draw(GAPS_S)
@@ -35,9 +41,20 @@ def jobs(draw, min_size=1, max_size=14):
             runtime_s,
             draw(REQUESTS_S) if asked == "request" else request[asked],
             queue=draw(QUEUES),
+            user=draw(USERS),
         )
         rows.append(row)
     return trace(rows)
+
+
+@st.composite
+def capacity_steps(draw):
+    """A machine that shrinks, grows, goes away and comes back; some steps change nothing."""
+    at_s, steps = draw(st.integers(-5, 20)), []
+    for _ in range(draw(st.integers(1, 5))):
+        steps.append((at_s, draw(st.sampled_from([0, 2, 4, 6, CAPACITY, CAPACITY, CAPACITY + 2]))))
+        at_s += draw(st.sampled_from([1, 2, 5, 60, 500]))
+    return tuple(steps)
 
 
 def policy(
@@ -58,11 +75,19 @@ def policy(
         estimate=estimate,
         hold=hold,
         overrun=overrun,
+        half_life_s=HALF_LIFE_S if order == Order.FAIRSHARE else None,
         is_bound="actual" in (estimate, hold),
     )
 
 
-POLICIES = [
+def is_defined(order: str, backfill: str, backfill_order: str, *beliefs_and_overrun: str) -> bool:
+    """Whether a policy of these parameters makes sense."""
+    if backfill == Backfill.NONE:
+        return backfill_order == BackfillOrder.QUEUE
+    return backfill == Backfill.EASY or (order, backfill_order, *beliefs_and_overrun[:2]) == RESERVED
+
+
+ALL_POLICIES = [
     policy(*parameters)
     for parameters in product(
         Order.words(),
@@ -72,7 +97,15 @@ POLICIES = [
         Estimate.words(),
         Overrun.words(),
     )
-    if parameters[1:3] != ("none", "shortest")
+    if is_defined(*parameters)
 ]
+POLICIES = [
+    each
+    for each in ALL_POLICIES
+    if each.order in (Order.SUBMIT, Order.SHORTEST, Order.LONGEST)
+    and each.backfill is not Backfill.CONSERVATIVE
+    and Estimate.USER_HISTORY not in (each.estimate, each.hold)
+]
+# Those that the kernel knows, too.
 FCFS, EASY = policy(backfill="none"), policy()
 EASY_POLICIES = [each for each in POLICIES if each.backfill is Backfill.EASY and each.order is Order.SUBMIT]
