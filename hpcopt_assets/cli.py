@@ -367,6 +367,7 @@ def replay(
 
     from hpcopt_assets.contracts.config import MeasuresConfig, Policy
     from hpcopt_assets.contracts.vocabulary import Window
+    from hpcopt_assets.measures.capacity import Capacity
     from hpcopt_assets.measures.schedule import Schedule
     from hpcopt_assets.measures.summary import measure
     from hpcopt_assets.orchestration.files import beside
@@ -386,7 +387,7 @@ def replay(
     result = replay_jobs(jobs, chosen, procs)
     schedule = Schedule.of(result.schedule)
     whole, steady = (
-        measure(schedule, capacity_procs=procs, config=constants, window=window)
+        measure(schedule, capacity=Capacity(procs), config=constants, window=window)
         for window in (Window.WHOLE, Window.STEADY)
     )
     if out is not None:

@@ -10,6 +10,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.vocabulary import Unit
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.units import in_unit
 from hpcopt_assets.orchestration.configs import Configs
 
@@ -35,8 +36,8 @@ def by_policy(configs: Configs, schedules: Mapping[str, pl.DataFrame]) -> dict[s
     return {policy_id: schedules[f"{OF_POLICY}{policy_id}"] for policy_id in configs.policies.ids}
 
 
-def capacity_of(ingest_report: pl.DataFrame) -> int:
-    """Processors of the trace's machine; ConfigError where neither config, header nor record tells."""
+def capacity_of(ingest_report: pl.DataFrame) -> Capacity:
+    """The trace's machine, with its dated steps; ConfigError where nothing tells its size."""
     capacity = ingest_report["capacity_procs"].item()
     if capacity is None:
         trace_id = ingest_report["trace_id"].item()
@@ -46,7 +47,9 @@ def capacity_of(ingest_report: pl.DataFrame) -> int:
             where=f"trace {trace_id}",
             next_step=f"State capacity_procs for {trace_id} in configs/traces.yaml (reload a running UI).",
         )
-    return int(capacity)
+    names = ("capacity_step_at_s", "capacity_step_procs")
+    steps = ingest_report.select(names).explode(names).drop_nulls()
+    return Capacity(int(capacity), tuple(steps.iter_rows()))
 
 
 def sized_jobs(trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame) -> pl.DataFrame:

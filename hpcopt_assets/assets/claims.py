@@ -32,7 +32,7 @@ def claims_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             trace_id=context.partition_key,
             schedules=by_policy(configs, schedules),
             policies=configs.policies,
-            capacity_procs=capacity_of(ingest_report),
+            capacity=capacity_of(ingest_report),
             fidelity=fidelity_verdicts,
             objective=configs.objective,
             is_synthetic=is_synthetic(ingest_report),

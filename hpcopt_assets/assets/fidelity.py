@@ -36,7 +36,7 @@ def fidelity_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             trace_id=context.partition_key,
             trace_jobs=sized_jobs(trace_jobs, ingest_report),
             schedules=by_policy(configs, schedules),
-            capacity_procs=capacity_of(ingest_report),
+            capacity=capacity_of(ingest_report),
             capacity_source=CapacitySource(ingest_report["capacity_source"].item()),
             config=configs.fidelity,
             measures=configs.objective.measures,

@@ -7,7 +7,7 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._inputs import sized_jobs
+from hpcopt_assets.assets._inputs import capacity_of, sized_jobs
 from hpcopt_assets.contracts.tables import TRACE_PROFILE
 from hpcopt_assets.contracts.vocabulary import Unit
 from hpcopt_assets.orchestration.configs import Configs
@@ -44,7 +44,7 @@ def profile_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         profile = profile_trace(
             jobs,
             trace_id=context.partition_key,
-            capacity_procs=ingest_report["capacity_procs"].item(),
+            capacity=None if ingest_report["capacity_procs"].item() is None else capacity_of(ingest_report),
             timezone=ingest_report["timezone"].item(),
             config=configs.profile,
             unit=unit,

@@ -18,6 +18,7 @@ from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.plots.sparkline import sparkline_markdown
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.invariants import check_schedule
+from hpcopt_assets.simulate.scenario import Scenario
 
 SPARK_POINTS = 40
 
@@ -29,7 +30,9 @@ def _replay_asset(policy: Policy) -> dg.AssetsDefinition:
     def replayed(
         context: dg.AssetExecutionContext, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame
     ) -> pl.DataFrame:
-        result = replay(sized_jobs(trace_jobs, ingest_report), policy, capacity_of(ingest_report))
+        capacity = capacity_of(ingest_report)
+        scenario = Scenario(capacity_steps=capacity.steps)
+        result = replay(sized_jobs(trace_jobs, ingest_report), policy, capacity.procs, scenario)
         series = queued_jobs(Schedule.of(result.schedule)).evenly(SPARK_POINTS).tolist()
         context.add_output_metadata(
             {
@@ -79,7 +82,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             trace_id=context.partition_key,
             trace_jobs=sized_jobs(trace_jobs, ingest_report),
             schedules=by_policy(configs, schedules),
-            capacity_procs=capacity_of(ingest_report),
+            capacity=capacity_of(ingest_report),
             config=configs.objective.measures,
         )
         shown = measured.select("policy", "time_window", "p95_bsld", "mean_wait_s", "utilisation_ratio")

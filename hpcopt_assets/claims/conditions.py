@@ -12,6 +12,7 @@ from hpcopt_assets.contracts.config import ClaimsConfig, Policy, SaturationRule
 from hpcopt_assets.contracts.sentences import in_figures
 from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import late_backlog
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
 
@@ -21,7 +22,7 @@ RATIO = "ratio"
 def judge_saturation(
     candidate: Schedule,
     baseline: Schedule,
-    capacity_procs: int,
+    capacity: Capacity,
     rule: SaturationRule,
 ) -> Judgement:
     """FAIL where the backlog of either keeps growing: its waits then measure the length of the trace.
@@ -29,7 +30,7 @@ def judge_saturation(
     `measured` is the larger of the two growths (`LateBacklog.growth_ratio`).
     """
     late = {
-        name: late_backlog(schedule, capacity_procs, rule.parts)
+        name: late_backlog(schedule, capacity, rule.parts)
         for name, schedule in (("baseline", baseline), ("candidate", candidate))
     }
     known = {name: backlog for name, backlog in late.items() if backlog is not None}

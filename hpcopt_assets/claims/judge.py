@@ -24,6 +24,7 @@ from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Verdict, Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
 
@@ -35,7 +36,7 @@ def judge_claims(
     trace_id: str,
     schedules: Mapping[str, pl.DataFrame],
     policies: PoliciesConfig,
-    capacity_procs: int,
+    capacity: Capacity,
     fidelity: pl.DataFrame,
     objective: ObjectiveConfig,
     is_synthetic: bool,
@@ -59,9 +60,7 @@ def judge_claims(
         if policy_id == baseline.id:
             continue
         candidate = _policy(policy_id, policies)
-        judged = _judge(
-            candidate, baseline, frame, schedules[baseline.id], fidelity, capacity_procs, objective
-        )
+        judged = _judge(candidate, baseline, frame, schedules[baseline.id], fidelity, capacity, objective)
         verdicts = {criterion: found.verdict for criterion, found in judged.items()}
         outcome = outcome_of(verdicts)
         judged[ClaimCriterion.OVERALL] = replace(
@@ -89,19 +88,19 @@ def _judge(
     frame: pl.DataFrame,
     baseline_frame: pl.DataFrame,
     fidelity: pl.DataFrame,
-    capacity_procs: int,
+    capacity: Capacity,
     objective: ObjectiveConfig,
 ) -> dict[ClaimCriterion, Judgement]:
     claims = objective.claims
     pair = Schedule.paired(frame, baseline_frame)
     measures = [
-        measure(schedule, capacity_procs=capacity_procs, config=objective.measures, window=Window.STEADY)
+        measure(schedule, capacity=capacity, config=objective.measures, window=Window.STEADY)
         for schedule in pair
     ]
     fallback = judge_fallback(frame, baseline_frame, (candidate, baseline), claims)
     judged = {
         **judge_candidate(measures[0], measures[1], claims),
-        ClaimCriterion.SATURATION: judge_saturation(*pair, capacity_procs, claims.saturation),
+        ClaimCriterion.SATURATION: judge_saturation(*pair, capacity, claims.saturation),
         ClaimCriterion.BASELINE_FIDELITY: judge_baseline_fidelity(fidelity, baseline.id),
         ClaimCriterion.REQUEST_FALLBACK: fallback,
         ClaimCriterion.ROBUSTNESS: judge_robustness(),

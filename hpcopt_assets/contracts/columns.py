@@ -29,6 +29,7 @@ class DType(StrEnum):
     BOOL = "bool"
     STRING = "string"
     STRINGS = "list[string]"
+    INT64S = "list[int64]"
 
     @property
     def polars(self) -> pl.DataType:
@@ -39,6 +40,7 @@ class DType(StrEnum):
             DType.BOOL: pl.Boolean(),
             DType.STRING: pl.String(),
             DType.STRINGS: pl.List(pl.String()),
+            DType.INT64S: pl.List(pl.Int64()),
         }[self]
 
 

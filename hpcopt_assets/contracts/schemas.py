@@ -172,6 +172,7 @@ def _column_json(column: Column) -> dict[str, Any]:
         DType.BOOL: "boolean",
         DType.STRING: "string",
         DType.STRINGS: "array",
+        DType.INT64S: "array",
     }[column.dtype]
     out: dict[str, Any] = {
         "type": [kind, "null"] if column.nullable else kind,

@@ -232,6 +232,13 @@ INGEST_REPORT = Table(
         _word(
             "capacity_source", "where the capacity was taken from", v.CapacitySource.words(), nullable=True
         ),
+        Column(
+            "capacity_step_at_s",
+            DType.INT64S,
+            "from when on it has another size",
+            unit="s since 1970-01-01 UTC",
+        ),
+        Column("capacity_step_procs", DType.INT64S, "that size, in `capacity_unit`", unit="processors"),
         _procs("observed_peak_procs", "most processors in use at once, as recorded", nullable=True),
         _seconds("observed_over_capacity_s", "how long the record exceeds the capacity", nullable=True),
         _flag("is_synthetic", "no machine stood behind this trace"),

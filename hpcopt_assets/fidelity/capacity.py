@@ -5,11 +5,13 @@ In:  trace_jobs, the capacity.   Out: one judgement, the same for every policy: 
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.sentences import in_figures, in_utc, plural
 from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Verdict
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import SECONDS_PER_HOUR
 from hpcopt_assets.measures.schedule import Schedule, has_run
 from hpcopt_assets.measures.usage import usage
@@ -19,7 +21,7 @@ UNIT = "processors"
 SECONDS_PER_DAY = 86400
 
 
-def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: CapacitySource) -> Judgement:
+def judge_capacity(trace_jobs: pl.DataFrame, capacity: Capacity, source: CapacitySource) -> Judgement:
     """FAIL where the record uses more processors than there are, with when, by how much and by which jobs.
 
     NOT_ASSESSED where nothing was recorded, or where the capacity was itself taken from the record's peak.
@@ -27,7 +29,7 @@ def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: Capaci
     ran = trace_jobs.filter(has_run())
     record = Schedule.of(ran)
     used = usage(record)
-    peak = used.peak()
+    peak, capacity_procs = used.peak(), capacity.largest
 
     def judged(verdict: Verdict, reason: str) -> Judgement:
         return Judgement(verdict, float(peak), float(capacity_procs), UNIT, ran.height, reason)
@@ -41,17 +43,20 @@ def judge_capacity(trace_jobs: pl.DataFrame, capacity_procs: int, source: Capaci
             Verdict.NOT_ASSESSED,
             f"the capacity, {capacity_procs:,}, is itself the record's peak: nothing shown",
         )
-    if peak <= capacity_procs:
+    excess = capacity.excess(used)
+    if excess.peak() <= 0:
         return judged(
             Verdict.PASS, f"the record uses at most {peak:,} of {plural(capacity_procs, 'processor')}"
         )
-    first_s = int(used.at_s[(used.values > capacity_procs).argmax()])
-    peak_s = int(used.at_s[used.values.argmax()])
-    hours = used.seconds_above(capacity_procs) / SECONDS_PER_HOUR
+    first_s = int(excess.at_s[(excess.values > 0).argmax()])
+    peak_s = int(excess.at_s[excess.values.argmax()])
+    there = int(capacity.at(np.array([peak_s]))[0])
+    hours = excess.seconds_above(0) / SECONDS_PER_HOUR
     return judged(
         Verdict.FAIL,
-        f"the record cannot have happened on {plural(capacity_procs, 'processor')}: "
-        f"{_share(peak, capacity_procs)} in use at {_instant(peak_s, ran)} by {_ids(_running(ran, peak_s))}; "
+        f"the record cannot have happened on {plural(there, 'processor')}: "
+        f"{_share(there + excess.peak(), there)} in use at {_instant(peak_s, ran)} "
+        f"by {_ids(_running(ran, peak_s))}; "
         "first above at "
         f"{_instant(first_s, ran)}, {in_figures(hours)} h above in all"
         f"{_without_wide(ran, record, capacity_procs)}",
@@ -80,7 +85,8 @@ def _ids(jobs: pl.DataFrame) -> str:
 
 
 def _share(procs: int, capacity_procs: int) -> str:
-    return f"{procs:,} ({100 * procs / capacity_procs:.1f} %)"
+    share = f" ({100 * procs / capacity_procs:.1f} %)" if capacity_procs else ""
+    return f"{procs:,}{share}"
 
 
 def _instant(at_s: int, ran: pl.DataFrame) -> str:

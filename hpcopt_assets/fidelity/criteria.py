@@ -14,6 +14,7 @@ from hpcopt_assets.contracts.config import UNIT_OF, Divergence, FidelityConfig, 
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.verdicts import Judgement, judge
 from hpcopt_assets.contracts.vocabulary import FidelityCriterion, Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.distances import ks_distance, pearson, relative_divergence, wait_divergence
 from hpcopt_assets.measures.schedule import IntArray, Schedule
 from hpcopt_assets.measures.slowdown import bounded_slowdown
@@ -33,13 +34,13 @@ def judge_criteria(
     observed: Schedule,
     replayed: Schedule,
     *,
-    capacity_procs: int,
+    capacity: Capacity,
     config: FidelityConfig,
     measures: MeasuresConfig,
 ) -> dict[FidelityCriterion, Judgement]:
     """Every criterion over the whole schedules; both hold the same jobs in the same order."""
     seen, other = (
-        measure(schedule, capacity_procs=capacity_procs, config=measures, window=Window.WHOLE)
+        measure(schedule, capacity=capacity, config=measures, window=Window.WHOLE)
         for schedule in (observed, replayed)
     )
     judged = {

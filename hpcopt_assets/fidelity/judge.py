@@ -15,6 +15,7 @@ from hpcopt_assets.contracts.vocabulary import CapacitySource, FidelityCriterion
 from hpcopt_assets.fidelity.capacity import judge_capacity
 from hpcopt_assets.fidelity.criteria import judge_criteria
 from hpcopt_assets.fidelity.overall import judge_overall
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 
 
@@ -23,7 +24,7 @@ def judge_fidelity(
     trace_id: str,
     trace_jobs: pl.DataFrame,
     schedules: Mapping[str, pl.DataFrame],
-    capacity_procs: int,
+    capacity: Capacity,
     capacity_source: CapacitySource,
     is_synthetic: bool,
     config: FidelityConfig,
@@ -33,18 +34,16 @@ def judge_fidelity(
 
     Compared are the jobs that ran both in the record and in the replay; the rows say how many those are.
     """
-    capacity = judge_capacity(trace_jobs, capacity_procs, capacity_source)
+    possible = judge_capacity(trace_jobs, capacity, capacity_source)
     rows = []
     for policy, frame in schedules.items():
         observed, replayed = Schedule.paired(trace_jobs, frame)
-        criteria = judge_criteria(
-            observed, replayed, capacity_procs=capacity_procs, config=config, measures=measures
-        )
+        criteria = judge_criteria(observed, replayed, capacity=capacity, config=config, measures=measures)
         overall = judge_overall(
-            criteria, capacity, observed, replayed, config=config, is_synthetic=is_synthetic
+            criteria, possible, observed, replayed, config=config, is_synthetic=is_synthetic
         )
         judged = criteria | {
-            FidelityCriterion.OBSERVED_WITHIN_CAPACITY: capacity,
+            FidelityCriterion.OBSERVED_WITHIN_CAPACITY: possible,
             FidelityCriterion.OVERALL: overall,
         }
         rows += [

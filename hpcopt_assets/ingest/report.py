@@ -6,6 +6,7 @@ Out: `trace_rejects`, `ingest_report`, a breakdown.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
 from hpcopt_assets.contracts.vocabulary import CapacitySource, TraceFormat, Unit
 from hpcopt_assets.ingest.parsed import Parsed, Refused
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.units import in_unit
 from hpcopt_assets.measures.usage import observed_usage
 
@@ -72,6 +74,8 @@ def report_of(jobs: pl.LazyFrame, parsed: Parsed, entry: TraceEntry, read: Read)
         "capacity_procs": capacity,
         "capacity_unit": entry.unit.value,
         "capacity_source": source,
+        "capacity_step_at_s": [at_s for at_s, _ in steps_of(entry)],
+        "capacity_step_procs": [procs for _, procs in steps_of(entry)],
         "observed_peak_procs": peak,
         "observed_over_capacity_s": over_s,
         "is_synthetic": entry.is_synthetic,
@@ -79,9 +83,13 @@ def report_of(jobs: pl.LazyFrame, parsed: Parsed, entry: TraceEntry, read: Read)
     return pl.DataFrame([row], schema=INGEST_REPORT.polars_schema())
 
 
+def steps_of(entry: TraceEntry) -> tuple[tuple[int, int], ...]:
+    """The registry's dated sizes of the machine, as (instant in seconds, rounded up, size)."""
+    return tuple((math.ceil(step.since.timestamp()), step.capacity) for step in entry.capacity_steps)
+
+
 def _registry_notes(entry: TraceEntry) -> list[str]:
     """What the registry says of a trace that no number of ours shows."""
-    steps = [f"{step.since.isoformat()}: {step.capacity}" for step in entry.capacity_steps]
     excluded = [
         f"Excluded by the registry: jobs of user {left_out.user} submitted from {left_out.since.isoformat()} "
         f"until {left_out.until.isoformat()}"
@@ -90,7 +98,6 @@ def _registry_notes(entry: TraceEntry) -> list[str]:
     return [
         *excluded,
         *([f"Licence: {entry.licence}"] if entry.licence else []),
-        *([f"Capacity steps stated but not replayed: {'; '.join(steps)}"] if steps else []),
     ]
 
 
@@ -111,7 +118,8 @@ def _capacity(
         (peak, CapacitySource.OBSERVED_PEAK),
     )
     capacity, source = next(((size, by) for size, by in candidates if size is not None), (None, None))
-    over_s = in_use.seconds_above(capacity) if capacity is not None and peak is not None else None
+    machine = None if capacity is None else Capacity(capacity, steps_of(entry))
+    over_s = machine.excess(in_use).seconds_above(0) if machine is not None and peak is not None else None
     return capacity, source, peak, over_s
 
 

@@ -39,6 +39,7 @@ ARROW_TYPES = {
     DType.BOOL: pa.bool_(),
     DType.STRING: pa.string(),
     DType.STRINGS: pa.list_(pa.field("element", pa.string())),
+    DType.INT64S: pa.list_(pa.field("element", pa.int64())),
 }
 SCHEMA = pa.schema([(column.name, ARROW_TYPES[column.dtype]) for column in TRACE_JOBS.columns])
 RUN_SCHEMA = SCHEMA.append(pa.field("job_order", pa.string()))

@@ -1,6 +1,6 @@
 """How full the machine is and how much work waits for it.
 
-In:  a schedule, the capacity in processors, spans of time.   Out: ratios and hours of the whole machine.
+In:  a schedule, the capacity, spans of time.   Out: ratios and hours of the whole machine.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
 from hpcopt_assets.measures.window import Span, seconds_within, tail_span
 
@@ -33,18 +34,20 @@ class LateBacklog(NamedTuple):
         return float((self.hours[-1] - self.hours[0]) / ((self.hours.size - 1) * self.part_hours))
 
 
-def utilisation(schedule: Schedule, capacity_procs: int, span: Span) -> float | None:
-    """Processor-seconds used within the span over those the machine has in it; None for an empty span.
+def utilisation(schedule: Schedule, capacity: Capacity, span: Span) -> float | None:
+    """Processor-seconds used within the span over those the machine has in it.
+
+    None for an empty span, and for one without a machine.
 
     Above 1 where a recorded schedule uses more processors than the machine has.
     """
-    if span.seconds <= 0:
+    if span.seconds <= 0 or capacity.mean_over(span) == 0:
         return None
     used = (schedule.procs * seconds_within(schedule.start_s, schedule.end_s, span)).sum()
-    return float(used / (capacity_procs * float(span.seconds)))
+    return float(used / (capacity.mean_over(span) * span.seconds))
 
 
-def backlog_hours(schedule: Schedule, capacity_procs: int, spans: list[Span]) -> FloatArray:
+def backlog_hours(schedule: Schedule, capacity: Capacity, spans: list[Span]) -> FloatArray:
     """Mean backlog over each span (not empty): the work of queued jobs, in hours of the whole machine.
 
     A job's work counts from its release until its start.
@@ -52,18 +55,18 @@ def backlog_hours(schedule: Schedule, capacity_procs: int, spans: list[Span]) ->
     return np.array(
         [
             (schedule.work * seconds_within(schedule.release_s, schedule.start_s, span)).sum()
-            / (span.seconds * float(capacity_procs) * SECONDS_PER_HOUR)
+            / (span.seconds * capacity.mean_over(span) * SECONDS_PER_HOUR)
             for span in spans
         ],
         dtype=np.float64,
     )
 
 
-def late_backlog(schedule: Schedule, capacity_procs: int, parts: int) -> LateBacklog | None:
+def late_backlog(schedule: Schedule, capacity: Capacity, parts: int) -> LateBacklog | None:
     """Mean backlog of each of `parts` equal parts of the last third of the submissions.
 
     The third runs from the release of the job at two thirds of the jobs to the last release. None where it
-    is shorter than a second a part.
+    is shorter than a second a part, or the machine is gone in one of them.
     """
     if len(schedule) == 0:
         return None
@@ -71,5 +74,8 @@ def late_backlog(schedule: Schedule, capacity_procs: int, parts: int) -> LateBac
     if third.seconds < parts:
         return None
     edges = [third.start_s + third.seconds * part // parts for part in range(parts + 1)]
-    hours = backlog_hours(schedule, capacity_procs, [Span(*pair) for pair in pairwise(edges)])
+    spans = [Span(*pair) for pair in pairwise(edges)]
+    if any(capacity.mean_over(span) == 0 for span in spans):
+        return None
+    hours = backlog_hours(schedule, capacity, spans)
     return LateBacklog(hours, third.seconds / (parts * SECONDS_PER_HOUR))

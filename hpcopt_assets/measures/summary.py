@@ -11,6 +11,7 @@ import numpy as np
 from hpcopt_assets.contracts.config import MeasuresConfig
 from hpcopt_assets.contracts.tables import MEASURE_KEYS
 from hpcopt_assets.contracts.vocabulary import Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.fairness import jain_index, mean_by_user, share_deviation, total_by_user
 from hpcopt_assets.measures.load import SECONDS_PER_HOUR, utilisation
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
@@ -20,7 +21,7 @@ from hpcopt_assets.measures.window import span_of
 Measures = dict[str, int | float | None]
 
 
-def measure(schedule: Schedule, *, capacity_procs: int, config: MeasuresConfig, window: Window) -> Measures:
+def measure(schedule: Schedule, *, capacity: Capacity, config: MeasuresConfig, window: Window) -> Measures:
     """MEASURE_KEYS plus window_start_s and window_end_s; what cannot be known is None, never NaN.
 
     Both windows take the same formulas, over the jobs released in them: makespan is their last end minus
@@ -44,7 +45,7 @@ def measure(schedule: Schedule, *, capacity_procs: int, config: MeasuresConfig, 
         "left_out_count": schedule.left_out_count,
         **_distribution("wait_s", jobs.wait_s.astype(np.float64)),
         **_distribution("bsld", bsld),
-        "utilisation_ratio": utilisation(schedule, capacity_procs, span),
+        "utilisation_ratio": utilisation(schedule, capacity, span),
         "makespan_s": makespan_s if makespan_s >= 0 else None,
         "throughput_per_hour": len(jobs) * SECONDS_PER_HOUR / makespan_s if makespan_s > 0 else None,
         "starved_ratio": float((jobs.wait_s > config.starved_after_s).mean()),

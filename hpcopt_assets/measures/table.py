@@ -12,6 +12,7 @@ import polars as pl
 from hpcopt_assets.contracts.config import MeasuresConfig
 from hpcopt_assets.contracts.tables import REPLAY_MEASURES
 from hpcopt_assets.contracts.vocabulary import OBSERVED, Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
 
@@ -21,7 +22,7 @@ def measure_all(
     trace_id: str,
     trace_jobs: pl.DataFrame,
     schedules: Mapping[str, pl.DataFrame],
-    capacity_procs: int,
+    capacity: Capacity,
     config: MeasuresConfig,
 ) -> pl.DataFrame:
     """Two rows (whole, steady) for `observed` and for each policy, in the mapping's order.
@@ -32,6 +33,6 @@ def measure_all(
     for policy, frame in {OBSERVED: trace_jobs, **schedules}.items():
         schedule = Schedule.of(frame)
         for window in Window:
-            values = measure(schedule, capacity_procs=capacity_procs, config=config, window=window)
+            values = measure(schedule, capacity=capacity, config=config, window=window)
             rows.append({"trace_id": trace_id, "policy": policy, "time_window": window.value, **values})
     return REPLAY_MEASURES.shape(pl.DataFrame(rows, schema=REPLAY_MEASURES.polars_schema()))

@@ -5,14 +5,17 @@ In:  the observed schedule, the machine's size, a time zone.   Out: rows of the 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic, Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import utilisation
 from hpcopt_assets.measures.over_time import means_between, quantiles_over_time
 from hpcopt_assets.measures.schedule import IntArray, Schedule
 from hpcopt_assets.measures.usage import queued_jobs, usage
-from hpcopt_assets.measures.window import span_of
+from hpcopt_assets.measures.window import Span, span_of
 from hpcopt_assets.profile.calendar import Zone, weeks
 from hpcopt_assets.profile.rows import ALL, Row, unknown
 
@@ -23,7 +26,7 @@ _TOPIC = ProfileTopic.CONGESTION
 _NO_STARTS = "no job has a known start, runtime and size"
 
 
-def congestion_rows(observed: Schedule, capacity: int | None, zone: Zone) -> list[Row]:
+def congestion_rows(observed: Schedule, capacity: Capacity | None, zone: Zone) -> list[Row]:
     """Queue length over time, utilisation of the whole record and week by week.
 
     `capacity` in the unit of the schedule. Jobs that never started are in neither: when they left the queue
@@ -45,7 +48,7 @@ def _queue(observed: Schedule) -> list[Row]:
     return [Row(_TOPIC, measure, item, value, len(observed)) for item, value in named.items()]
 
 
-def _utilisation(observed: Schedule, capacity: int | None, zone: Zone) -> list[Row]:
+def _utilisation(observed: Schedule, capacity: Capacity | None, zone: Zone) -> list[Row]:
     measure = ProfileMeasure.UTILISATION
     if capacity is None:
         return [unknown(_TOPIC, measure, "the size of the machine is not known", len(observed))]
@@ -60,7 +63,8 @@ def _utilisation(observed: Schedule, capacity: int | None, zone: Zone) -> list[R
         return [total._replace(note="weeks are not listed: the record spans more than a century")]
     cut = weeks(span, zone)
     edges_s = np.array([span.start_s, *(week.span.end_s for week in cut)], dtype=np.int64)
-    means = means_between(usage(observed), edges_s) / capacity
+    there = np.array([capacity.mean_over(Span(*pair)) for pair in pairwise(edges_s.tolist())])
+    means = means_between(usage(observed), edges_s) / np.where(there > 0, there, np.nan)
     ran = _running_in(observed, edges_s)
     return [
         total,
@@ -69,7 +73,7 @@ def _utilisation(observed: Schedule, capacity: int | None, zone: Zone) -> list[R
                 _TOPIC,
                 measure,
                 f"week {week.name}",
-                mean,
+                None if np.isnan(mean) else mean,
                 count,
                 zone.note,
                 start_s=week.span.start_s,

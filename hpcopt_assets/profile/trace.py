@@ -10,6 +10,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import ProfileConfig
 from hpcopt_assets.contracts.vocabulary import Unit
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.profile.arrivals import arrival_rows
 from hpcopt_assets.profile.calendar import zone_of
@@ -24,14 +25,14 @@ def profile_trace(
     jobs: pl.DataFrame,
     *,
     trace_id: str,
-    capacity_procs: int | None,
+    capacity: Capacity | None,
     timezone: str | None,
     config: ProfileConfig,
     unit: Unit = Unit.PROCS,
 ) -> pl.DataFrame:
     """`trace_profile` of a `trace_jobs` frame; every attempt of a job counts as a job.
 
-    Sizes of `jobs` and `capacity_procs` are in `unit`. Hours, weekdays and weeks are those of `timezone` (an
+    Sizes of `jobs` and `capacity` are in `unit`. Hours, weekdays and weeks are those of `timezone` (an
     IANA name), else of UTC. What cannot be known of the trace is null, with the reason in `note`. Every row
     of `jobs` counts, whatever it looks like: nothing is removed.
     """
@@ -40,7 +41,7 @@ def profile_trace(
     rows = [
         *job_rows(jobs, config),
         *arrival_rows(np.sort(jobs["submit_s"].to_numpy()), zone),
-        *congestion_rows(Schedule.of(jobs), capacity_procs, zone),
+        *congestion_rows(Schedule.of(jobs), capacity, zone),
         *user_rows(jobs, users),
         *flurry_rows(jobs, users, config),
     ]

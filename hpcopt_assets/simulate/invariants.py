@@ -1,6 +1,6 @@
 """Invariants: does a finished schedule keep the rules that every schedule must keep?
 
-In:  trace_jobs, a replay_schedule, the policy and the processors.   Out: invariant_report.
+In:  trace_jobs, a replay_schedule, the policy and the machine.   Out: invariant_report.
 Not here: the checks inside the kernel. This judge looks at the tables only, so it can judge any replayer.
 """
 
@@ -16,9 +16,11 @@ from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
 from hpcopt_assets.contracts.vocabulary import Backfill, Estimate, Invariant, Order, Verdict
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import NO_USER, FloatArray, IntArray
 from hpcopt_assets.measures.usage import steps
 from hpcopt_assets.simulate.promises import Placed, judge_promises
+from hpcopt_assets.simulate.scenario import Scenario
 from hpcopt_assets.simulate.scores import f1
 from hpcopt_assets.simulate.workload import Workload, select_workload
 
@@ -59,7 +61,7 @@ class _Case:
     """
 
     policy: Policy
-    capacity_procs: int
+    capacity: Capacity
     expected: pl.DataFrame
     ran: pl.DataFrame
     placed: Placed
@@ -67,14 +69,14 @@ class _Case:
 
 
 def check_schedule(
-    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity_procs: int
+    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity: Capacity
 ) -> pl.DataFrame:
     """One row of `invariant_report` for every word of `Invariant`.
 
     A rule that does not bind the policy, or that nothing in the schedule puts to the test, is NOT_ASSESSED
     and says why. A capacity below 1 raises `InputError`.
     """
-    case = _confront(jobs, schedule, policy, capacity_procs)
+    case = _confront(jobs, schedule, policy, capacity)
     checks: dict[Invariant, Callable[[_Case], Finding]] = {
         Invariant.EVERY_JOB_STARTS_ONCE: _starts_once,
         Invariant.NO_START_BEFORE_RELEASE: _not_before_release,
@@ -96,8 +98,8 @@ def check_schedule(
     return INVARIANT_REPORT.shape(pl.DataFrame(rows, schema=INVARIANT_REPORT.polars_schema()))
 
 
-def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity_procs: int) -> _Case:
-    workload = select_workload(jobs, capacity_procs)
+def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity: Capacity) -> _Case:
+    workload = select_workload(jobs, capacity.procs, Scenario(capacity_steps=capacity.steps))
     # A job may stand in a trace more than once (attempts): its first row is matched with the first start.
     nth = pl.col("job_id").cum_count().over("job_id").alias("nth")
     starts = schedule.filter(pl.col("start_s").is_not_null()).select(
@@ -139,7 +141,7 @@ def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capaci
         )
     )
     surplus = starts.join(replayed, on=["job_id", "nth"], how="anti", maintain_order="left")
-    return _Case(policy, capacity_procs, expected, ran, placed, surplus)
+    return _Case(policy, capacity, expected, ran, placed, surplus)
 
 
 def _scores(workload: Workload, policy: Policy) -> FloatArray:
@@ -217,15 +219,21 @@ def _ends_after_runtime(case: _Case) -> Finding:
 
 
 def _within_capacity(case: _Case) -> Finding:
-    """Processors in use at every instant; a job of zero runtime must fit beside what runs on."""
-    placed, capacity = case.placed, case.capacity_procs
+    """Processors in use whenever a job starts; one of zero runtime must fit beside what runs on.
+
+    Only a start can go beyond the machine: when that shrinks, running jobs keep their processors.
+    """
+    placed = case.placed
     lasts = placed.end_s > placed.start_s
     use = steps(placed.start_s[lasts], placed.end_s[lasts], placed.procs[lasts])
     # What runs through an instant: started before it, ends after it.
     through = steps(placed.start_s[lasts] + 1, placed.end_s[lasts], placed.procs[lasts])
     at_s = np.concatenate([use.at_s, placed.start_s[~lasts]])
     procs = np.concatenate([use.values, through.sample(placed.start_s[~lasts]) + placed.procs[~lasts]])
-    broken = np.flatnonzero(procs > capacity)
+    is_start = np.isin(at_s, placed.start_s)
+    at_s, procs = at_s[is_start], procs[is_start]
+    there = case.capacity.at(at_s)
+    broken = np.flatnonzero(procs > there)
     if broken.size == 0:
         return Finding(int(at_s.size))
     first = broken[np.argmin(at_s[broken])]
@@ -236,7 +244,7 @@ def _within_capacity(case: _Case) -> Finding:
         case.ran["job_id"][last_in],
         int(at_s[first]),
         f"{plural(int(procs[first]), 'processor')} in use",
-        plural(capacity, "processor"),
+        plural(int(there[first]), "processor"),
     )
 
 
@@ -261,12 +269,14 @@ def _head_not_delayed(case: _Case) -> Finding:
     policy, placed = case.policy, case.placed
     if policy.backfill is not Backfill.EASY:
         return Finding(0, found=f"backfill {policy.backfill}", allowed="backfill easy")
+    if case.capacity.steps:
+        return Finding(0, found="a machine whose size changes", allowed="a machine of one size")
     if policy.order in CHANGING:
         return Finding(
             0, found=f"order {policy.order}, under which heads change", allowed="an order that stays"
         )
     is_binding = policy.order is Order.SUBMIT and not (case.ran["hold_s"] > case.ran["estimate_s"]).any()
-    promises = judge_promises(placed, case.capacity_procs)
+    promises = judge_promises(placed, case.capacity.procs)
     needed = placed.procs[promises.head]
     broken = np.flatnonzero((promises.freed_procs >= needed) & ~promises.is_excused)
     checked = int((~promises.is_excused).sum())

@@ -16,7 +16,6 @@ from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.order import ROW_ORDER, job_order
 from hpcopt_assets.contracts.vocabulary import (
     Estimate,
-    EstimateSource,
     JobState,
     LeftOut,
     Overrun,
@@ -119,16 +118,6 @@ class Workload:
         if estimate is Estimate.ACTUAL:
             return np.clip(self.runtime_s, SHORTEST_ESTIMATE_S, self.limit_s)
         return self.limit_s
-
-    def estimate_sources(self, estimate: Estimate) -> dict[EstimateSource, int]:
-        """How many estimates of the replayed jobs come from each source."""
-        fallbacks = int(self.is_fallback.sum())
-        counts = (
-            {EstimateSource.ACTUAL: len(self)}
-            if estimate is Estimate.ACTUAL
-            else {EstimateSource.REQUEST: len(self) - fallbacks, EstimateSource.FALLBACK: fallbacks}
-        )
-        return {source: counts.get(source, 0) for source in EstimateSource}
 
 
 def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario = AS_RECORDED) -> Workload:

@@ -21,6 +21,7 @@ DUCKDB_TYPE = {
     DType.BOOL: "BOOLEAN",
     DType.STRING: "VARCHAR",
     DType.STRINGS: "VARCHAR[]",
+    DType.INT64S: "BIGINT[]",
 }
 
 

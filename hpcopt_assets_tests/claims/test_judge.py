@@ -13,6 +13,7 @@ from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS
 from hpcopt_assets.contracts.vocabulary import ClaimCriterion, EstimateSource, Verdict, Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
 from hpcopt_assets_tests.builders import job, trace
@@ -68,7 +69,7 @@ def judged(
         trace_id="made",
         schedules={candidate: replayed(candidate, waits), BASELINE: replayed(BASELINE, baseline_waits)},
         policies=POLICIES,
-        capacity_procs=CAPACITY,
+        capacity=Capacity(CAPACITY),
         fidelity=fidelity(baseline_fidelity),
         objective=OBJECTIVE,
         is_synthetic=is_synthetic,
@@ -226,7 +227,7 @@ def test_half_of_the_requests_suffices():
         trace_id="made",
         schedules={CANDIDATE: half, BASELINE: replay_of(made, made["release_s"] + 3000, BASELINE)},
         policies=POLICIES,
-        capacity_procs=CAPACITY,
+        capacity=Capacity(CAPACITY),
         fidelity=fidelity("PASS"),
         objective=OBJECTIVE,
         is_synthetic=False,
@@ -268,7 +269,7 @@ def test_the_older_fairness_indices_are_not_used():
     made = jobs()
     found = measure(
         Schedule.of(replay_of(made, made["release_s"])),
-        capacity_procs=CAPACITY,
+        capacity=Capacity(CAPACITY),
         config=OBJECTIVE.measures,
         window=Window.STEADY,
     )
@@ -283,7 +284,7 @@ def test_unknown_policies_and_a_missing_baseline_are_refused():
     common: dict[str, Any] = {
         "trace_id": "made",
         "policies": POLICIES,
-        "capacity_procs": CAPACITY,
+        "capacity": Capacity(CAPACITY),
         "fidelity": fidelity("PASS"),
         "objective": OBJECTIVE,
         "is_synthetic": False,

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.contracts import vocabulary as v
-from hpcopt_assets.contracts.config import PoliciesConfig
 from hpcopt_assets.contracts.tables import MEASURE_KEYS, TRACE_REJECTS
 from hpcopt_assets.dossier import accounts, comparisons, words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Figure, Heading, Paragraph, Table
@@ -80,7 +79,7 @@ def two_candidates(fifo: tuple[str, float], other: tuple[str, float]) -> TraceEv
         is_gain = pl.col("criterion") == "primary_gain"
         return rows.with_columns(measured=pl.when(is_gain).then(gain).otherwise("measured"))
 
-    policies = helpers.config("policies", PoliciesConfig)
+    policies = helpers.policies()
     second = policies.policies[0].model_copy(update={"id": "other"})
     observed = helpers.jobs()
     return evidence(

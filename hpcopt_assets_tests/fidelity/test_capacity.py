@@ -4,6 +4,7 @@ import pytest
 
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Verdict
 from hpcopt_assets.fidelity.capacity import judge_capacity
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.fidelity.test_judge import HOUR, busy_trace, by_criterion, judged
 
@@ -14,7 +15,7 @@ def crowded():
 
 
 def test_an_impossible_record_is_told_with_when_and_by_how_much():
-    found = judge_capacity(crowded(), 12, CapacitySource.HEADER)
+    found = judge_capacity(crowded(), Capacity(12), CapacitySource.HEADER)
     assert found.verdict is Verdict.FAIL
     assert (found.measured, found.limit, found.unit, found.count) == (32.0, 12.0, "processors", 3)
     for said in (
@@ -28,32 +29,32 @@ def test_an_impossible_record_is_told_with_when_and_by_how_much():
 
 
 def test_an_impossible_record_of_legal_jobs_names_no_wide_ones():
-    found = judge_capacity(crowded().head(2), 12, CapacitySource.HEADER)
+    found = judge_capacity(crowded().head(2), Capacity(12), CapacitySource.HEADER)
     assert (found.verdict, found.measured) == (Verdict.FAIL, 16.0)
     assert "wider" not in found.reason
 
 
 def test_the_row_stands_beside_too_few_jobs():
-    found = by_criterion(judged(crowded(), [0, 100, None], capacity_procs=12))
+    found = by_criterion(judged(crowded(), [0, 100, None], capacity=Capacity(12)))
     assert found["observed_within_capacity"]["verdict"] == "FAIL"
     assert found["mean_wait"]["verdict"] == found["overall"]["verdict"] == "NOT_ASSESSED"
 
 
 def test_jobs_that_meet_do_not_exceed():
     jobs = trace([job(1, 0, 8, 100, wait_s=0), job(2, 0, 8, 10, wait_s=100)])
-    assert judge_capacity(jobs, 12, CapacitySource.CONFIG).verdict is Verdict.PASS
-    assert judge_capacity(jobs, 8, CapacitySource.CONFIG).verdict is Verdict.PASS
-    assert judge_capacity(jobs, 7, CapacitySource.CONFIG).verdict is Verdict.FAIL
+    assert judge_capacity(jobs, Capacity(12), CapacitySource.CONFIG).verdict is Verdict.PASS
+    assert judge_capacity(jobs, Capacity(8), CapacitySource.CONFIG).verdict is Verdict.PASS
+    assert judge_capacity(jobs, Capacity(7), CapacitySource.CONFIG).verdict is Verdict.FAIL
 
 
 def test_a_capacity_taken_from_the_record_shows_nothing():
-    found = judge_capacity(crowded(), 32, CapacitySource.OBSERVED_PEAK)
+    found = judge_capacity(crowded(), Capacity(32), CapacitySource.OBSERVED_PEAK)
     assert found.verdict is Verdict.NOT_ASSESSED
 
 
 def test_many_jobs_are_counted_not_listed():
     jobs = trace(job(i, 0, 2, 100, wait_s=0) for i in range(1, 21))
-    reason = judge_capacity(jobs, 12, CapacitySource.HEADER).reason
+    reason = judge_capacity(jobs, Capacity(12), CapacitySource.HEADER).reason
     assert "by jobs 1, 2, 3, 4, 5 and 15 more" in reason
 
 
@@ -61,7 +62,7 @@ def test_many_jobs_are_counted_not_listed():
 @pytest.mark.parametrize(
     ("options", "verdict"),
     [
-        ({"capacity_procs": 6}, "FAIL"),
+        ({"capacity": Capacity(6)}, "FAIL"),
         ({"capacity_source": CapacitySource.OBSERVED_PEAK}, "NOT_ASSESSED"),
     ],
 )

@@ -14,6 +14,7 @@ from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import FIDELITY_VERDICTS
 from hpcopt_assets.contracts.vocabulary import CapacitySource, FidelityCriterion
 from hpcopt_assets.fidelity.judge import judge_fidelity
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.distances import wait_divergence
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.schedules import MEASURES, fcfs_starts, replay_of, shipped
@@ -37,7 +38,7 @@ def busy_trace(jobs: int = 120) -> pl.DataFrame:
 
 def judged(trace_jobs: pl.DataFrame, starts: Any, **changes: Any) -> pl.DataFrame:
     options: dict[str, Any] = {
-        "capacity_procs": CAPACITY,
+        "capacity": Capacity(CAPACITY),
         "capacity_source": CapacitySource.HEADER,
         "is_synthetic": False,
         "config": CONFIG,
@@ -168,7 +169,7 @@ def test_no_policy_no_row():
         trace_id="made",
         trace_jobs=busy_trace(),
         schedules={},
-        capacity_procs=CAPACITY,
+        capacity=Capacity(CAPACITY),
         capacity_source=CapacitySource.HEADER,
         is_synthetic=False,
         config=CONFIG,

@@ -88,8 +88,6 @@ def test_the_report_names_the_format_and_keeps_the_registrys_notes(tmp_path: Pat
     steps = (CapacityStep.model_validate({"since": "2024-01-01T00:00:00Z", "capacity": 32}),)
     found = read_text("; Note: from the log\n" + line(), tmp_path, licence="CC0", capacity_steps=steps)
     assert found.report.select("format", "files_count").row(0) == ("swf", 1)
-    assert found.report["notes"].item().to_list() == [
-        "from the log",
-        "Licence: CC0",
-        "Capacity steps stated but not replayed: 2024-01-01T00:00:00+00:00: 32",
-    ]
+    assert found.report["notes"].item().to_list() == ["from the log", "Licence: CC0"]
+    steps_told = found.report.select("capacity_step_at_s", "capacity_step_procs").row(0)
+    assert steps_told == ([1_704_067_200], [32])

@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.vocabulary import Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.fairness import jain_index, mean_by_user, share_deviation, total_by_user
 from hpcopt_assets.measures.summary import measure
 from hpcopt_assets_tests.schedules import MEASURES, schedule
@@ -61,7 +62,7 @@ def test_no_complete_schedule_changes_the_older_indices(jobs: list[tuple[int, ..
                 ),
                 [user for *_, user in jobs],
             ),
-            capacity_procs=8,
+            capacity=Capacity(8),
             config=MEASURES,
             window=window,
         )
@@ -79,7 +80,7 @@ def test_service_index_sees_what_the_older_ones_cannot():
     even = schedule(((i, i + 90, 10, 1) for i in range(20)), users)
     uneven = schedule(((i, i + 180 * (i % 2), 10, 1) for i in range(20)), users)
     fair, unfair = (
-        measure(made, capacity_procs=20, config=MEASURES, window=Window.WHOLE) for made in (even, uneven)
+        measure(made, capacity=Capacity(20), config=MEASURES, window=Window.WHOLE) for made in (even, uneven)
     )
     assert (fair["jain_service"], fair["worst_user_bsld"]) == (1.0, 10.0)
     assert unfair["jain_service"] == pytest.approx((1 + 19) ** 2 / (2 * (1 + 19**2)))
@@ -90,6 +91,6 @@ def test_service_index_sees_what_the_older_ones_cannot():
 def test_users_with_few_jobs_do_not_count_in_service():
     users = [0] * 10 + [1] * 9
     made = schedule(((0, 990 * (user == 1), 10, 1) for user in users), users)
-    found = measure(made, capacity_procs=20, config=MEASURES, window=Window.WHOLE)
+    found = measure(made, capacity=Capacity(20), config=MEASURES, window=Window.WHOLE)
     assert (found["jain_service"], found["worst_user_bsld"]) == (1.0, 1.0)
     assert found["jain"] == pytest.approx((10 + 9) ** 2 / (2 * (10**2 + 9**2)))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hpcopt_assets.contracts.vocabulary import Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import NO_USER, Schedule
 from hpcopt_assets.measures.summary import measure
 from hpcopt_assets_tests.schedules import MEASURES, fcfs_starts
@@ -27,7 +28,7 @@ def test_first_come_first_served_on_hpc2n(test_data: Path):
     starts = fcfs_starts(release_s, runtime_s, procs, CAPACITY)
     made = Schedule(release_s, starts, runtime_s, procs, np.full(job.size, NO_USER), 0)
     config = MEASURES.model_copy(update={"tau_s": 60})
-    found = measure(made, capacity_procs=CAPACITY, config=config, window=Window.WHOLE)
+    found = measure(made, capacity=Capacity(CAPACITY), config=config, window=Window.WHOLE)
     assert found["jobs_count"] == 202_871
     assert found["p95_bsld"] == pytest.approx(286.97, abs=0.01)
     assert found["mean_wait_s"] == pytest.approx(16_189, abs=0.5)

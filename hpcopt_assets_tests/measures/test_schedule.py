@@ -5,6 +5,7 @@ import pytest
 
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import REPLAY_MEASURES
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.table import measure_all
 from hpcopt_assets_tests.builders import job, trace
@@ -71,7 +72,7 @@ def test_replay_measures_has_a_row_per_policy_and_window():
         for policy in ("fifo_strict", "easy_backfill")
     }
     found = measure_all(
-        trace_id="made", trace_jobs=jobs, schedules=replays, capacity_procs=2, config=MEASURES
+        trace_id="made", trace_jobs=jobs, schedules=replays, capacity=Capacity(2), config=MEASURES
     )
     validate(REPLAY_MEASURES, found)
     assert found.select("policy", "time_window").rows() == [
@@ -86,7 +87,7 @@ def test_replay_measures_has_a_row_per_policy_and_window():
 
 def test_a_trace_without_starts_has_empty_observed_rows():
     jobs = trace([(1, 0, 2, 10), (2, 5, 2, 10)])
-    found = measure_all(trace_id="made", trace_jobs=jobs, schedules={}, capacity_procs=2, config=MEASURES)
+    found = measure_all(trace_id="made", trace_jobs=jobs, schedules={}, capacity=Capacity(2), config=MEASURES)
     validate(REPLAY_MEASURES, found)
     assert found["jobs_count"].to_list() == [0, 0]
     assert found["left_out_count"].to_list() == [2, 2]

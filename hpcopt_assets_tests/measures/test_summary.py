@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.tables import MEASURE_KEYS
 from hpcopt_assets.contracts.vocabulary import Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.summary import measure
 from hpcopt_assets_tests.schedules import MEASURES, schedule
 
@@ -16,9 +17,9 @@ KEYS = {"window_start_s", "window_end_s", *MEASURE_KEYS}
 HOUR = 3600
 
 
-def measured(made, window=Window.WHOLE, capacity_procs=2, **changes):
+def measured(made, window=Window.WHOLE, capacity=Capacity(2), **changes):  # noqa: B008 -- frozen
     config = MEASURES.model_copy(update=changes)
-    return measure(made, capacity_procs=capacity_procs, config=config, window=window)
+    return measure(made, capacity=capacity, config=config, window=window)
 
 
 def test_starvation_shows_beside_the_mean():
@@ -100,8 +101,8 @@ def test_growing_queues_show_in_steady_utilisation_only():
     """Fifty unit jobs released in 50 s on one processor, started one after another, or with idle seconds."""
     packed = schedule((i, 2 * i, 2, 1) for i in range(50))
     idle = schedule((i, 3 * i, 2, 1) for i in range(50))
-    whole = [measured(made, capacity_procs=1)["utilisation_ratio"] for made in (packed, idle)]
-    steady = [measured(made, Window.STEADY, 1)["utilisation_ratio"] for made in (packed, idle)]
+    whole = [measured(made, capacity=Capacity(1))["utilisation_ratio"] for made in (packed, idle)]
+    steady = [measured(made, Window.STEADY, Capacity(1))["utilisation_ratio"] for made in (packed, idle)]
     assert whole == pytest.approx([1.0, 100 / 149])
     assert steady == pytest.approx([1.0, 32 / 48], abs=0.02)
 
@@ -128,7 +129,7 @@ def test_no_time_no_rates():
 
 
 def test_the_largest_jobs_of_the_contract_do_not_wrap():
-    found = measured(schedule([(0, 0, 2**40, 2**24)] * 3, [0, 1, 1]), capacity_procs=2**24)
+    found = measured(schedule([(0, 0, 2**40, 2**24)] * 3, [0, 1, 1]), capacity=Capacity(2**24))
     assert found["utilisation_ratio"] == pytest.approx(3.0)
     assert found["jain"] == pytest.approx(9 / (2 * 5))
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import LateBacklog, backlog_hours, late_backlog, utilisation
 from hpcopt_assets.measures.usage import queued_jobs, usage
 from hpcopt_assets.measures.window import Span
@@ -42,13 +43,15 @@ def test_utilisation_and_backlog_equal_summing_every_second(
 ):
     span = Span(start_s, start_s + length_s)
     used = sum(p for at in range(*span) for _, s, t, p in made if s <= at < s + t)
-    assert utilisation(schedule(made), 8, span) == pytest.approx(used / (8 * length_s))
+    assert utilisation(schedule(made), Capacity(8), span) == pytest.approx(used / (8 * length_s))
     queued = sum(p * t for at in range(*span) for r, s, t, p in made if r <= at < s)
-    assert backlog_hours(schedule(made), 8, [span]) == pytest.approx([queued / (8 * length_s * 3600)])
+    assert backlog_hours(schedule(made), Capacity(8), [span]) == pytest.approx(
+        [queued / (8 * length_s * 3600)]
+    )
 
 
 def test_a_window_without_length_has_no_utilisation():
-    assert utilisation(schedule([(0, 0, 5, 1)]), 8, Span(3, 3)) is None
+    assert utilisation(schedule([(0, 0, 5, 1)]), Capacity(8), Span(3, 3)) is None
 
 
 def test_late_backlog_is_that_of_the_last_third():
@@ -57,12 +60,12 @@ def test_late_backlog_is_that_of_the_last_third():
     waits = [0] * 6 + [0, hour, 2 * hour]
     made = schedule((i * hour, i * hour + wait, hour, 4) for i, wait in enumerate(waits))
     # The third is [6 h, 8 h + 1 s): one job is queued over its second half, two in its last second.
-    late = late_backlog(made, 4, 2)
+    late = late_backlog(made, Capacity(4), 2)
     assert late.hours == pytest.approx([0.0, 1.0], abs=1e-3)
     assert late.part_hours == pytest.approx(1.0, abs=1e-3)
     assert late.growth_ratio == pytest.approx(1.0, abs=1e-3)
-    assert late_backlog(schedule([]), 4, 2) is None
-    assert late_backlog(schedule([(0, 0, 5, 1)] * 9), 4, 2) is None
+    assert late_backlog(schedule([]), Capacity(4), 2) is None
+    assert late_backlog(schedule([(0, 0, 5, 1)] * 9), Capacity(4), 2) is None
 
 
 def test_growth_counts_only_where_it_never_pauses():

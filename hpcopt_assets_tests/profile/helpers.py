@@ -16,6 +16,7 @@ from hpcopt_assets.contracts.config import ProfileConfig
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TRACE_PROFILE
 from hpcopt_assets.contracts.vocabulary import JobState
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.profile.trace import profile_trace
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.schedules import shipped
@@ -29,7 +30,7 @@ def profile(jobs: pl.DataFrame, **options: Any) -> pl.DataFrame:
     """The profile of a frame, held against its contract."""
     known: dict[str, Any] = {
         "trace_id": "made",
-        "capacity_procs": 10,
+        "capacity": Capacity(10),
         "timezone": "UTC",
         "config": CONFIG,
     }

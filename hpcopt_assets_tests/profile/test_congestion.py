@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.profile.helpers import JOBS, MONDAY_S, at, profile, row, value
 
@@ -47,7 +48,7 @@ def test_a_week_begins_at_local_midnight():
 
 
 def test_more_than_the_machine_is_told_as_it_is():
-    found = profile(trace([job(1, 0, 8, 100, wait_s=0), job(2, 0, 8, 100, wait_s=0)]), capacity_procs=12)
+    found = profile(trace([job(1, 0, 8, 100, wait_s=0), job(2, 0, 8, 100, wait_s=0)]), capacity=Capacity(12))
     assert value(found, "congestion", "utilisation") == pytest.approx(16 / 12)
 
 
@@ -72,9 +73,7 @@ def test_what_cannot_be_known_says_why():
             row(profile(never), "congestion", measure)["note"] == "no job has a known start, runtime and size"
         )
     ran = trace([job(1, 0, 4, 10, wait_s=0)])
-    assert (
-        "size of the machine" in row(profile(ran, capacity_procs=None), "congestion", "utilisation")["note"]
-    )
+    assert "size of the machine" in row(profile(ran, capacity=None), "congestion", "utilisation")["note"]
     assert "one instant" in row(profile(ran), "congestion", "queue_length")["note"]
     instant = trace([job(1, 0, 4, 0, wait_s=0)])
     assert "no time" in row(profile(instant), "congestion", "utilisation")["note"]

@@ -16,6 +16,7 @@ from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import Options, SourceFile
 from hpcopt_assets.ingest.swf.reader import read_swf
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.profile.flurries import find_flurries
 from hpcopt_assets.profile.pictures import profile_figures
 from hpcopt_assets_tests.profile.helpers import CONFIG, profile, row, value
@@ -54,7 +55,7 @@ def test_a_real_log_looks_like_one(
 ):
     """Numbers counted straight from the files, the queue by sampling; the rest as the field knows it."""
     jobs, capacity, zone = read(name)
-    found = profile(jobs, trace_id=name, capacity_procs=capacity, timezone=zone)
+    found = profile(jobs, trace_id=name, capacity=Capacity(capacity), timezone=zone)
     assert value(found, "congestion", "utilisation") == pytest.approx(utilisation, abs=1e-5)
     assert value(found, "users", "users") == users
     assert tuple(value(found, "congestion", "queue_length", item) for item in ("p50", "p95")) == queue

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import polars as pl
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.config import RESERVED, Policy
@@ -48,6 +49,17 @@ def jobs(draw, min_size=1, max_size=14):
 
 
 @st.composite
+def recorded_jobs(draw, min_size=1, max_size=14):
+    """As `jobs`, with recorded waits: some jobs run and others wait whenever one looks."""
+    frame = draw(jobs(min_size, max_size))
+    waits = [draw(st.sampled_from([0, 0, 1, 3, 7, 60, 500])) for _ in range(frame.height)]
+    return frame.with_columns(wait_s=pl.Series(waits, dtype=pl.Int64)).with_columns(
+        start_s=pl.col("release_s") + pl.col("wait_s"),
+        end_s=pl.col("release_s") + pl.col("wait_s") + pl.col("runtime_s"),
+    )
+
+
+@st.composite
 def capacity_steps(draw):
     """A machine that shrinks, grows, goes away and comes back; some steps change nothing."""
     at_s, steps = draw(st.integers(-5, 20)), []
@@ -87,7 +99,7 @@ def is_defined(order: str, backfill: str, backfill_order: str, *beliefs_and_over
     return backfill == Backfill.EASY or (order, backfill_order, *beliefs_and_overrun[:2]) == RESERVED
 
 
-ALL_POLICIES = [
+POLICIES = [
     policy(*parameters)
     for parameters in product(
         Order.words(),
@@ -99,13 +111,5 @@ ALL_POLICIES = [
     )
     if is_defined(*parameters)
 ]
-POLICIES = [
-    each
-    for each in ALL_POLICIES
-    if each.order in (Order.SUBMIT, Order.SHORTEST, Order.LONGEST)
-    and each.backfill is not Backfill.CONSERVATIVE
-    and Estimate.USER_HISTORY not in (each.estimate, each.hold)
-]
-# Those that the kernel knows, too.
 FCFS, EASY = policy(backfill="none"), policy()
 EASY_POLICIES = [each for each in POLICIES if each.backfill is Backfill.EASY and each.order is Order.SUBMIT]

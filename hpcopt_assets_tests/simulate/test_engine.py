@@ -101,8 +101,10 @@ class TestFaults:
     def fault(monkeypatch, frame, **spoilt) -> str:
         whole = arrays.replay_arrays
 
-        def fed_wrongly(**given_arrays):
-            return whole(**{name: spoilt.get(name, lambda a: a)(a) for name, a in given_arrays.items()})
+        def fed_wrongly(jobs, rules, **rest):
+            return whole(
+                {name: spoilt.get(name, lambda a: a)(column) for name, column in jobs.items()}, rules, **rest
+            )
 
         monkeypatch.setattr(arrays, "replay_arrays", fed_wrongly)
         with pytest.raises(InvariantError) as caught:

@@ -7,8 +7,10 @@ import pytest
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
 from hpcopt_assets.contracts.vocabulary import Invariant, Verdict
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.simulate.engine import replay, to_schedule
 from hpcopt_assets.simulate.invariants import check_schedule
+from hpcopt_assets.simulate.kernel.arrays import Replayed
 from hpcopt_assets.simulate.promises import Placed, judge_promises
 from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import trace
@@ -19,7 +21,7 @@ JOBS = trace([(1, 0, 6, 100), (2, 1, 8, 50), (3, 2, 4, 99), (4, 3, 2, 500), (5, 
 
 
 def report(schedule: pl.DataFrame, rules=EASY, jobs=JOBS, capacity_procs=10) -> dict[Invariant, dict]:
-    frame = check_schedule(jobs, schedule, rules, capacity_procs)
+    frame = check_schedule(jobs, schedule, rules, Capacity(capacity_procs))
     validate(INVARIANT_REPORT, frame)
     assert frame["invariant"].to_list() == list(Invariant.words())
     return {Invariant(row["invariant"]): row for row in frame.iter_rows(named=True)}
@@ -31,8 +33,9 @@ def verdicts(rows: dict[Invariant, dict]) -> dict[Invariant, Verdict]:
 
 def with_starts(*start_s: int, rules=EASY, jobs=JOBS, capacity_procs=10) -> pl.DataFrame:
     """A schedule with these starts, right in everything else."""
-    starts = pl.Series(start_s, dtype=pl.Int64).to_numpy()
-    return to_schedule(select_workload(jobs, capacity_procs), rules, starts)
+    workload, starts = select_workload(jobs, capacity_procs), pl.Series(start_s, dtype=pl.Int64).to_numpy()
+    nothing = np.zeros(starts.size, dtype=np.bool_)
+    return to_schedule(workload, rules, Replayed(starts, workload.believed_s(rules.estimate), nothing, None))
 
 
 def moved(job_id: str, **columns: int) -> pl.DataFrame:

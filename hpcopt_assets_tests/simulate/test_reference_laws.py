@@ -11,13 +11,13 @@ from hpcopt_assets.contracts.vocabulary import Backfill, Estimate, Order, Overru
 from hpcopt_assets.simulate.reference import replay_jobs, replay_starts
 from hpcopt_assets.simulate.scenario import AS_RECORDED, NOT_GIVEN_S, Scenario
 from hpcopt_assets.simulate.workload import Workload, select_workload
-from hpcopt_assets_tests.simulate.strategies import ALL_POLICIES, CAPACITY, capacity_steps, jobs
+from hpcopt_assets_tests.simulate.strategies import CAPACITY, POLICIES, capacity_steps, jobs
 from hpcopt_assets_tests.simulate.test_hindsight import decisions, rewrite_the_future
 
-HONEST = [rules for rules in ALL_POLICIES if Estimate.ACTUAL not in (rules.estimate, rules.hold)]
+HONEST = [rules for rules in POLICIES if Estimate.ACTUAL not in (rules.estimate, rules.hold)]
 WITHOUT_A_PAST = [
     rules
-    for rules in ALL_POLICIES
+    for rules in POLICIES
     if rules.order not in (Order.FAIRSHARE, Order.F1)  # which counts from the first job there is
     and Estimate.USER_HISTORY not in (rules.estimate, rules.hold)
     and rules.backfill is not Backfill.CONSERVATIVE
@@ -34,7 +34,7 @@ def capacity_at(workload: Workload, at_s: float) -> int:
     return [workload.capacity_procs, *steps][-1]
 
 
-@given(jobs(), st.sampled_from(ALL_POLICIES), scenarios)
+@given(jobs(), st.sampled_from(POLICIES), scenarios)
 @settings(deadline=None, max_examples=400)
 def test_every_job_starts_after_its_release_on_processors_that_are_there(frame, rules, scenario):
     """Of other jobs of zero runtime nothing is left, nor, for one of these, is what a later pass starts."""
@@ -58,7 +58,7 @@ def test_every_job_starts_after_its_release_on_processors_that_are_there(frame, 
         assert beside + procs * (runtime_s == 0) <= capacity_at(workload, at_s)
 
 
-@given(jobs(), st.sampled_from(ALL_POLICIES), scenarios)
+@given(jobs(), st.sampled_from(POLICIES), scenarios)
 @settings(deadline=None, max_examples=200)
 def test_only_what_the_machine_has_become_too_small_for_never_starts(frame, rules, scenario):
     workload = select_workload(frame, CAPACITY, scenario)
@@ -72,7 +72,7 @@ def test_only_what_the_machine_has_become_too_small_for_never_starts(frame, rule
     assert all(procs > capacity_at(workload, math.inf) for procs in widths)
 
 
-@given(jobs(min_size=4), st.sampled_from(ALL_POLICIES), st.sampled_from(list(permutations("uvw"))))
+@given(jobs(min_size=4), st.sampled_from(POLICIES), st.sampled_from(list(permutations("uvw"))))
 @settings(deadline=None, max_examples=200)
 def test_the_names_of_users_change_nothing(frame, rules, names):
     renamed = frame.with_columns(pl.col("user").replace(dict(zip("uvw", names, strict=True))))
@@ -81,7 +81,7 @@ def test_the_names_of_users_change_nothing(frame, rules, names):
     )
 
 
-@given(jobs(min_size=4), st.sampled_from(ALL_POLICIES), st.integers(-(10**6), 10**9))
+@given(jobs(min_size=4), st.sampled_from(POLICIES), st.integers(-(10**6), 10**9))
 @settings(deadline=None, max_examples=100)
 def test_the_zero_of_the_clock_changes_nothing(frame, rules, shift_s: int):
     moved = frame.with_columns(pl.col("submit_s", "release_s") + shift_s)

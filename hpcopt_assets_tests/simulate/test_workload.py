@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.vocabulary import Estimate, EstimateSource, LeftOut, Overrun
+from hpcopt_assets.contracts.vocabulary import Estimate, LeftOut, Overrun
 from hpcopt_assets.simulate.workload import in_trace_order, select_workload
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.simulate.strategies import CAPACITY, jobs
@@ -130,11 +130,6 @@ class TestBeliefs:
         workload = select_workload(trace([(1, 0, 1, 50, 10), (2, 0, 1, 90_000, None)]), 8)
         assert workload.replayed_runtime_s(Overrun.KILL).tolist() == [10, 90_000]
         assert workload.replayed_runtime_s(Overrun.EXTEND).tolist() == [50, 90_000]
-
-    def test_sources_are_counted(self):
-        counts = self.workload.estimate_sources(Estimate.REQUESTED)
-        assert counts == {EstimateSource.REQUEST: 2, EstimateSource.FALLBACK: 1, EstimateSource.ACTUAL: 0}
-        assert self.workload.estimate_sources(Estimate.ACTUAL)[EstimateSource.ACTUAL] == 3
 
 
 class TestTraceOrder:
