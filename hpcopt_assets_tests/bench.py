@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     from hpcopt_assets.ingest.reader import Ingested
 
 RUNS = 7
-SIZES = (20_000, 200_000)
+SIZES = (100_000, 1_000_000)
 SWF_SIZES = (200_000, 2_000_000)
 # Ten times the jobs, ten times the lines: how cost grows.
 FDATA_ROWS = 5_000_000
 LARGE_BYTES = 100_000_000
 # Larger files are read once, cold.
-LOG = "traces/swf/HPC2N-2002-2.2-cln.swf.gz"
+LOGS = {
+    "traces/swf/CTC-SP2-1996-3.1-cln.swf.gz": 338,
+    "traces/swf/SDSC-SP2-1998-4.2-cln.swf.gz": 128,
+    "traces/swf/HPC2N-2002-2.2-cln.swf.gz": 240,
+}
+# Processors of each machine.
 SACCT = "traces/sacct/xdmod-pozidriv.log.gz"
 
 Work = Callable[[], object]
@@ -81,36 +86,23 @@ def ingest_work(path: Path) -> Work:
     return lambda: validate_file(TRACE_JOBS, read(path).jobs_path)
 
 
-def replay_work(source: str, policy_id: str) -> Work:
-    """One replay, from a frame of jobs to a frame of starts; `source` is a log or `lublin:N`."""
+def replay_work(path: Path, policy_id: str) -> Work:
+    """One replay, from a frame of jobs to a frame of starts; the file's name ends in the machine's size."""
+    import polars as pl
+
     from hpcopt_assets.orchestration.configs import load_configs
     from hpcopt_assets.orchestration.project import find_project
     from hpcopt_assets.simulate.engine import replay
-    from hpcopt_assets.synthetic.workload import make_workload, trace_jobs_of
+    from hpcopt_assets.simulate.workload import NEEDED
 
-    configs = load_configs(find_project().configs)
-    policy = configs.policy(policy_id)
-    if source.startswith("lublin:"):
-        capacity = 256
-        workload = make_workload(
-            configs.synthetic.model,
-            configs.synthetic.users,
-            jobs=int(source.partition(":")[2]),
-            capacity_procs=capacity,
-            offered_load=0.75,
-            unix_start_s=0,
-            seed=1,
-        )
-        jobs = trace_jobs_of(workload, "bench")
-    else:
-        found = read(Path(source))
-        jobs, capacity = found.jobs, found.report["capacity_procs"].item()
+    policy = load_configs(find_project().configs).policy(policy_id)
+    jobs, capacity = pl.read_parquet(path, columns=list(NEEDED)), int(path.stem.rpartition("@")[2])
     return lambda: replay(jobs, policy, capacity)
 
 
 def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     """One case, in this process."""
-    work = ingest_work(Path(source)) if kind == "ingest" else replay_work(source, policy)
+    work = ingest_work(Path(source)) if kind == "ingest" else replay_work(Path(source), policy)
     before_mb = peak_mb()
     start = time.perf_counter()
     work()
@@ -119,7 +111,7 @@ def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     warm_s = None if is_large else median_s(work)
     peak = peak_mb()
     return {
-        "case": f"{kind} {policy} {Path(source).name}".replace("  ", " "),
+        "case": f"{kind} {Path(source).stem} {policy}".strip(),
         "first_s": round(first_s, 4),
         "warm_median_s": None if warm_s is None else round(warm_s, 4),
         "ratio_to_yardstick": round((warm_s or first_s) / yardstick(), 3),
@@ -134,28 +126,45 @@ def peak_mb() -> float:
 
 def make(kind: str, rows: int, path: Path) -> None:
     """A large input, made in a process of its own: its memory is not that of whoever reads it."""
-    from hpcopt_assets_tests.bench_data import write_fdata, write_swf_log
+    from hpcopt_assets_tests.bench_data import write_fdata, write_lublin, write_swf_log
 
-    (write_fdata if kind == "fdata" else write_swf_log)(path, rows)
+    {"fdata": write_fdata, "swf": write_swf_log, "lublin": write_lublin}[kind](path, rows)
 
 
 def cases(folder: Path) -> Iterator[Case]:
     """All cases; the files they need are made in `folder`, each removed when the next case is asked for."""
     data = os.environ.get("HPCOPT_TEST_DATA")
-    logs = [Path(data) / log for log in (LOG, SACCT)] if data else []
-    if all(log.is_file() for log in logs) and logs:
-        yield from (("ingest", str(log), "") for log in logs)
-        for policy in ("fifo_strict", "easy_backfill", "easy_clairvoyant"):
-            yield "replay", str(logs[0]), policy
+    logs = [Path(data) / log for log in (*LOGS, SACCT)] if data else []
+    if logs and all(log.is_file() for log in logs):
+        yield from (("ingest", str(log), "") for log in logs[-2:])
+        for (name, capacity), log in zip(LOGS.items(), logs, strict=False):
+            yield from replays(prepared(log, folder / f"{Path(name).name.split('.')[0]}@{capacity}.parquet"))
     else:
         sys.stderr.write("HPCOPT_TEST_DATA names no folder with the logs: cases on real logs are left out.\n")
-    for policy in ("fifo_strict", "easy_backfill"):
-        yield from (("replay", f"lublin:{n}", policy) for n in SIZES)
+    for jobs in SIZES:
+        path = folder / f"lublin-{jobs}@256.parquet"
+        run_self("--make", "lublin", str(jobs), str(path))
+        yield from replays(path)
     for kind, rows in (*(("swf", n) for n in SWF_SIZES), ("fdata", FDATA_ROWS)):
         path = folder / f"{rows}.{'parquet' if kind == 'fdata' else kind}"
         run_self("--make", kind, str(rows), str(path))
         yield "ingest", str(path), ""
         path.unlink()
+
+
+def prepared(log: Path, path: Path) -> Path:
+    """A log's jobs, ingested once for all policies."""
+    read(log).jobs.write_parquet(path)
+    return path
+
+
+def replays(path: Path) -> Iterator[Case]:
+    """The jobs under every policy."""
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.project import find_project
+
+    yield from (("replay", str(path), policy) for policy in load_configs(find_project().configs).policies.ids)
+    path.unlink()
 
 
 def run_self(*arguments: str) -> str:

@@ -138,3 +138,22 @@ def write_swf_log(path: Path, jobs: int, *, seed: int = 1, piece_rows: int = PIE
             }
             header = [("MaxProcs", "4096"), ("UnixStartTime", str(START_S))] if first == 0 else []
             file.write(write_swf(header, columns))
+
+
+def write_lublin(path: Path, jobs: int) -> None:
+    """`trace_jobs` of the Lublin and Feitelson model on 256 processors at an offered load of 0.75."""
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.project import find_project
+    from hpcopt_assets.synthetic.workload import make_workload, trace_jobs_of
+
+    settings = load_configs(find_project().configs).synthetic
+    workload = make_workload(
+        settings.model,
+        settings.users,
+        jobs=jobs,
+        capacity_procs=256,
+        offered_load=0.75,
+        unix_start_s=0,
+        seed=1,
+    )
+    trace_jobs_of(workload, "lublin").write_parquet(path)

@@ -108,9 +108,7 @@ def to_schedule(workload: Workload, policy: Policy, replayed: Replayed) -> pl.Da
     never_fits = pl.when("never_fits").then(pl.lit(LeftOut.WIDER_THAN_MACHINE.value))
     counts = pl.col("left_out").is_null()
     frame = (
-        workload.jobs.select(
-            "trace_id", "job_id", "attempt", "submit_s", "release_s", "procs", "left_out", "user"
-        )
+        pl.concat([workload.names, workload.jobs.drop("is_replayed")], how="horizontal")
         .with_columns(pl.Series(name, values).gather(place) for name, values in columns.items())
         .with_columns(left_out=pl.coalesce("left_out", never_fits))
         .with_columns(
@@ -139,8 +137,6 @@ def _run(workload: Workload, policy: Policy, *, is_strict: bool) -> Replayed:
         "user": workload.user if uses_history or policy.order is Order.FAIRSHARE else 0,
         "start_s": workload.given_start_s,
     }
-    if policy.order is Order.UNICEF:
-        jobs["weight"] = unicef_weight(workload.limit_s, workload.procs)
     replayed = replay_arrays(
         jobs,
         {
@@ -164,12 +160,15 @@ def _run(workload: Workload, policy: Policy, *, is_strict: bool) -> Replayed:
 
 
 def _static_key(workload: Workload, policy: Policy) -> IntArray | int:
-    """What orders the queue and is known before the replay; the kernel knows the orders that are not."""
-    if policy.order is Order.F1:
-        return f1(workload.release_s, workload.limit_s, workload.procs).view(
-            np.int64
-        )  # bits ascend as scores
-    return 0
+    """What is known of a job's place in the queue before the replay; the kernel finds out the rest.
+
+    Scores are given by their bits, which ascend as they do.
+    """
+    known = {
+        Order.F1: lambda: f1(workload.release_s, workload.limit_s, workload.procs),
+        Order.UNICEF: lambda: unicef_weight(workload.limit_s, workload.procs),
+    }
+    return known[policy.order]().view(np.int64) if policy.order in known else 0
 
 
 def _has_promises(policy: Policy, estimate_s: IntArray, hold_s: IntArray) -> bool:
@@ -190,7 +189,7 @@ def _check_end(workload: Workload, policy: Policy, start_s: IntArray) -> None:
     raise InputError(
         found=f"job {workload.job_id[last]} would end at {end_s[last]} s",
         needed=f"a schedule that ends by {TIME_MAX_S} s is needed",
-        where=f"replay of {workload.jobs['trace_id'][0]} under {policy.id}",
+        where=f"replay of {workload.names['trace_id'][0]} under {policy.id}",
         next_step=f"Check the runtimes of the log: that of job {workload.job_id[longest]} is "
         f"{workload.runtime_s[longest]} s.",
     )
@@ -205,7 +204,7 @@ def _invariant_error(workload: Workload, policy: Policy, state: Any) -> Invarian
     numbers = {"found": int(state["found"]), "allowed": int(state["allowed"])}
     job = int(state["fault_job"])
     who = "no single job" if job == NOBODY else f"job {workload.job_id[job]}"
-    trace_id, at_s = workload.jobs["trace_id"][0], int(state["fault_at_s"])
+    trace_id, at_s = workload.names["trace_id"][0], int(state["fault_at_s"])
     return InvariantError(
         found=f"{who}: {found.format(**numbers)}",
         needed=needed.format(**numbers),

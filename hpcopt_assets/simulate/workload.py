@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.errors import EvidenceError
-from hpcopt_assets.contracts.order import ROW_ORDER, job_order
+from hpcopt_assets.contracts.order import KEY_ORDER, job_order
 from hpcopt_assets.contracts.vocabulary import (
     Estimate,
     JobState,
@@ -35,24 +35,30 @@ DEFAULT_LIMIT_S = 86_400
 SHORTEST_ESTIMATE_S = 1
 # A job believed to run for no time at all would never hold a processor in the shadow time.
 
-_NEEDED = (
-    *("trace_id", "job_id", "source_file", "source_line", "attempt", "submit_s", "release_s", "start_s"),
+NEEDED = (
+    *("trace_id", "job_id", "attempt", "submit_s", "release_s", "start_s"),
     *("runtime_s", "procs", "state", "requested_runtime_s", "requested_runtime_kind"),
     *("partition_limit_s", "queue", "partition", "user", "allocated_procs"),
 )
+
+
+_NAMES = ("trace_id", "job_id", "attempt", "user")
+_KNOWN = ("submit_s", "release_s", "start_s", "runtime_s", "procs", "allocated_procs")
+# Apart, for polars copies all columns of a frame that was read in chunks as soon as one is added.
 
 
 @dataclass(frozen=True)
 class Workload:
     """What a replay needs of a trace. Arrays are int64 with one entry per replayed job, in trace order.
 
-    `jobs` holds every job of the trace in trace order, with `is_replayed` and `left_out` (a `LeftOut` word,
-    null for those that count). `limit_s` is the requested runtime or its fallback; `given_start_s` is the
+    `names` and `jobs` hold every job of the trace in trace order: who it is; when it came, with `is_replayed`
+    and `left_out` (a `LeftOut` word, null for those that count). `limit_s` is the requested runtime or its fallback; `given_start_s` is the
     recorded start of a job that runs when the window begins, else `NOT_GIVEN_S`. `capacity_steps` are
     (instant, processors) from which on the machine has another size; nothing happens before `begin_s`. Times
     are in seconds.
     """
 
+    names: pl.DataFrame
     jobs: pl.DataFrame
     capacity_procs: int
     release_s: IntArray
@@ -75,13 +81,13 @@ class Workload:
     @property
     def job_id(self) -> pl.Series:
         """Ids of the replayed jobs."""
-        return self.jobs["job_id"].filter(self.is_replayed)
+        return self.names["job_id"].filter(self.is_replayed)
 
     @cached_property
     def user(self) -> IntArray:
         """Users numbered from 0 in the order of their names, -1 where unknown."""
-        names = self.jobs["user"].filter(self.is_replayed)
-        codes = (names.rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
+        users = self.names["user"].filter(self.is_replayed)
+        codes = (users.rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
         return np.ascontiguousarray(codes.to_numpy(), dtype=np.int64)
 
     def check_running_set(self) -> None:
@@ -129,18 +135,21 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     """
     check_scenario(scenario, capacity_procs)
     largest = max([capacity_procs, *(procs for _, procs in scenario.capacity_steps)])
-    ordered = in_trace_order(jobs.select(_NEEDED))
-    known = ordered.with_columns(*_limit(ordered), _left_out(largest).alias("left_out"))
+    ordered = in_trace_order(jobs.select(NEEDED))
+    known = ordered.select(_KNOWN).with_columns(
+        *_limit(ordered), ordered.select(_left_out(largest).alias("left_out")).to_series()
+    )
     known = known.with_columns(given_start_s=pl.lit(NOT_GIVEN_S), is_replayed=pl.col("left_out").is_null())
     if scenario != AS_RECORDED:
         known = apply_scenario(known, scenario)
-    kept = known.filter("is_replayed")
+    kept = known if known["is_replayed"].all() else known.filter("is_replayed")
 
     def column(name: str) -> IntArray:
         return np.ascontiguousarray(kept[name].to_numpy(), dtype=np.int64)
 
     workload = Workload(
-        known.drop("limit_s", "is_fallback", "given_start_s"),
+        ordered.select(_NAMES),
+        known.select("submit_s", "release_s", "procs", "left_out", "is_replayed"),
         capacity_procs,
         column("release_s"),
         column("runtime_s"),
@@ -160,7 +169,7 @@ def in_trace_order(jobs: pl.DataFrame) -> pl.DataFrame:
     number = jobs["job_id"].cast(pl.Int64, strict=False)
     if number.null_count() == 0 and _is_increasing(jobs["release_s"], jobs["submit_s"], number):
         return jobs  # most logs are; numbers order as `job_order` does
-    return jobs.with_columns(job_order=job_order(pl.col("job_id"))).sort(ROW_ORDER).drop("job_order")
+    return jobs.with_columns(job_order=job_order(pl.col("job_id"))).sort(KEY_ORDER).drop("job_order")
 
 
 def _is_increasing(*columns: pl.Series) -> bool:
@@ -180,16 +189,18 @@ def _left_out(capacity_procs: int) -> pl.Expr:
     """
     state, runtime = pl.col("state"), pl.col("runtime_s")
     never_ran = (state == JobState.CANCELLED.value) & runtime.is_null() & pl.col("start_s").is_null()
-    return (
-        pl.when((state == JobState.PENDING.value) | never_ran)
-        .then(pl.lit(LeftOut.NEVER_STARTED.value))
-        .when(runtime.is_null() | (state == JobState.RUNNING.value))
-        .then(pl.lit(LeftOut.UNKNOWN_RUNTIME.value))
-        .when(pl.col("procs").is_null())
-        .then(pl.lit(LeftOut.UNKNOWN_PROCS.value))
-        .when(pl.col("procs") > capacity_procs)
-        .then(pl.lit(LeftOut.WIDER_THAN_MACHINE.value))
+    conditions = {
+        LeftOut.NEVER_STARTED: (state == JobState.PENDING.value) | never_ran,
+        LeftOut.UNKNOWN_RUNTIME: runtime.is_null() | (state == JobState.RUNNING.value),
+        LeftOut.UNKNOWN_PROCS: pl.col("procs").is_null(),
+        LeftOut.WIDER_THAN_MACHINE: pl.col("procs") > capacity_procs,
+    }
+    # By number first: words for the millions of jobs that have no reason would take ten times the memory.
+    number = pl.coalesce(
+        *(pl.when(holds).then(pl.lit(reason.code, dtype=pl.Int8)) for reason, holds in conditions.items())
     )
+    words = {reason.code: reason.value for reason in conditions}
+    return number.replace_strict(words, default=None, return_dtype=pl.String)
 
 
 def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:

@@ -73,7 +73,7 @@ def compare(frame: pl.DataFrame, rules: Policy, scenario: Scenario = AS_RECORDED
     workload = select_workload(frame, CAPACITY, scenario)
     slow = replay_jobs(workload, rules)
     schedule = replay(frame, rules, CAPACITY, scenario, is_strict=True).schedule
-    place = workload.jobs.select("job_id", "left_out").filter(workload.is_replayed)
+    place = workload.names.select("job_id", workload.jobs["left_out"]).filter(workload.is_replayed)
     counted = [
         (job_id, *job)
         for (job_id, left_out), job in zip(place.iter_rows(), slow, strict=True)

@@ -87,6 +87,6 @@ def replay_arrays(
     profile = (np.empty(slots, SLOT), np.zeros(2, np.int64))
     steps = np.array(capacity_steps, dtype=np.int64).reshape(-1, 2)
     _loop()(records, state, users, *lines[0], *lines[1], *lines[2], *profile, steps, begin_s)
-    return Replayed(
-        records["start_s"].copy(), records["estimate_s"].copy(), records["has_history"] != 0, state[0]
-    )
+    learns = policy.get("estimates_history")
+    estimate_s = records["estimate_s"].copy() if learns else np.broadcast_to(jobs["estimate_s"], count)
+    return Replayed(records["start_s"].copy(), estimate_s, records["has_history"] != 0, state[0])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from hpcopt_assets.measures.schedule import IntArray
 from hpcopt_assets.simulate.kernel.records import HI, LO, Records, compiled
 
+SPARE = 1024
+# Entries that stay free before a line that is moved back, so that this happens seldom.
+
 
 @compiled
 def line_find(line: Records, span: IntArray, key: int, job: int) -> int:
@@ -22,8 +25,20 @@ def line_find(line: Records, span: IntArray, key: int, job: int) -> int:
 
 
 @compiled
+def line_return(line: Records, span: IntArray) -> None:
+    """Move all entries to the beginning: a line that only wanders on would touch all of its memory."""
+    lo, hi = span[LO], span[HI]
+    for k in range(lo, hi):
+        line[k - lo] = line[k]
+    span[LO] = 0
+    span[HI] = hi - lo
+
+
+@compiled
 def line_place(line: Records, span: IntArray, key: int, job: int, procs: int, estimate_s: int) -> None:
     """Insert, shifting the shorter side if it has room."""
+    if span[LO] > 2 * (span[HI] - span[LO]) + SPARE:
+        line_return(line, span)
     lo, hi = span[LO], span[HI]
     at = line_find(line, span, key, job)
     if lo > 0 and (hi == line.size or at - lo < hi - at):

@@ -26,6 +26,13 @@ def bits(score: float) -> int:
 
 
 @compiled
+def real(whole: int) -> float:
+    """The float whose bits these are."""
+    score: Any = np.int64(whole).view(np.float64)
+    return score  # type: ignore[no-any-return]
+
+
+@compiled
 def key_now(machine: Machine, job: int, estimate_s: int) -> int:
     """The job's key in the queue at this instant; the smallest goes first."""
     state, this = machine.state[0], machine.jobs[job]
@@ -36,7 +43,7 @@ def key_now(machine: Machine, job: int, estimate_s: int) -> int:
         ratio = (state.now_s - this.release_s) / this.limit_s
         key = -bits(ratio * ratio * ratio * this.procs)
     elif order == UNICEF:
-        key = -bits((state.now_s - this.release_s) / this.weight)
+        key = -bits((state.now_s - this.release_s) / real(this.order_key))
     elif order == SHORTEST:
         key = estimate_s
     elif order == LONGEST:

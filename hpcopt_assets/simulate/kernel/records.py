@@ -25,17 +25,19 @@ compiled = njit(**uncounted)
 # Only the one that Python calls is cached (loop.py).
 
 
-def _record(*names: str, reals: tuple[str, ...] = ()) -> np.dtype[np.void]:
-    return np.dtype([*((name, np.int64) for name in names), *((name, np.float64) for name in reals)])
+def _record(*names: str, reals: tuple[str, ...] = (), small: tuple[str, ...] = ()) -> np.dtype[np.void]:
+    fields = ((names, np.int64), (reals, np.float64), (small, np.int32))
+    return np.dtype([(name, kind) for some, kind in fields for name in some], align=True)
 
 
 JOB = _record(
-    *("release_s", "runtime_s", "procs", "limit_s", "estimate_s", "hold_s", "order_key", "user"),
-    *("start_s", "expected_end_s", "reserved_s", "has_history"),
-    reals=("weight",),
+    *("release_s", "runtime_s", "limit_s", "estimate_s", "hold_s", "order_key"),
+    *("start_s", "expected_end_s", "reserved_s"),
+    small=("procs", "user", "has_history"),
 )
-# One row per job. The last four integers change, and `estimate_s` does where it comes from the user's
-# history; everything else is given. `weight`: what a wait is divided by under order unicef.
+# One row per job. Starts, expected ends and reservations change, and estimates (with `has_history`) and holds
+# where they come from the user's history; everything else is given. `order_key` orders the queue, or holds
+# the bits of a float: what a wait is divided by, under order unicef.
 ENTRY = _record("key", "job", "procs", "estimate_s")
 # An entry of a line: jobs in ascending (key, job) order, contiguous in [span[LO], span[HI]). Processors and
 # estimate are copied into it because a pass reads them for every queued job.
