@@ -2,8 +2,13 @@
 
 import pytest
 
+from hpcopt_assets.simulate.reference.beliefs import Beliefs
+from hpcopt_assets.simulate.reference.machine import Machine
+from hpcopt_assets.simulate.reference.passes import PassByPass
+from hpcopt_assets.simulate.reference.replays import world_of
 from hpcopt_assets.simulate.scenario import NOT_GIVEN_S, Scenario
-from hpcopt_assets_tests.builders import job
+from hpcopt_assets.simulate.workload import select_workload
+from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.simulate.by_hand import replayed, starts
 from hpcopt_assets_tests.simulate.strategies import EASY, FCFS, policy
 
@@ -138,6 +143,20 @@ class TestGivenStarts:
         ]
         fairshare = policy(order="fairshare", backfill="none")
         assert starts(rows, fairshare, 1, self.since) == [90, 115, 110]
+
+    def test_nothing_happens_before_the_window(self):
+        class Watched(PassByPass):
+            def starts(self, instant):
+                instants.append(instant.now_s)
+                return super().starts(instant)
+
+        instants: list[int] = []
+        rows = [self.running, given_job(2, 95, 999, 2, 10, 10), (3, 120, 1, 1)]
+        scenario = Scenario(since_s=100, capacity_steps=((20, 9), (50, 4)))
+        workload = select_workload(trace(rows), 4, scenario)
+        plan = Watched(EASY.backfill, EASY.backfill_order)
+        Machine(world_of(workload, EASY), Beliefs(workload, EASY), plan).run()
+        assert instants == [100, 110, 120, 121, 140]
 
     @EVERY
     def test_a_step_before_the_window_is_in_force_when_it_begins(self, rules):

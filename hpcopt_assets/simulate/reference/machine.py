@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 from hpcopt_assets.simulate.reference.views import Instant, Queued, Running
@@ -63,7 +64,7 @@ Events = list[tuple[int, int]]
 
 def take_due(events: Events, now_s: int) -> list[int]:
     """Remove the events up to now; their numbers in order."""
-    due = [number for at_s, number in events if at_s <= now_s]
+    due = [number for _, number in takewhile(lambda event: event[0] <= now_s, events)]
     del events[: len(due)]
     return due
 
