@@ -106,10 +106,9 @@ def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     before_mb = peak_mb()
     start = time.perf_counter()
     work()
-    first_s = time.perf_counter() - start
+    first_s, peak = time.perf_counter() - start, peak_mb()
     is_large = kind == "ingest" and Path(source).stat().st_size > LARGE_BYTES
     warm_s = None if is_large else median_s(work)
-    peak = peak_mb()
     return {
         "case": f"{kind} {Path(source).stem} {policy}".strip(),
         "first_s": round(first_s, 4),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hpcopt_assets.contracts.columns import TIME_MAX_S
@@ -80,44 +81,60 @@ def _counted(words: pl.Series, vocabulary: type[V]) -> dict[V, int]:
 def to_schedule(workload: Workload, policy: Policy, replayed: Replayed) -> pl.DataFrame:
     """The `replay_schedule` of a workload."""
     start_s, runtime_s = replayed.start_s, workload.replayed_runtime_s(policy.overrun)
-    columns = {
+    # A job may be left when the machine has shrunk for good.
+    never_fits = start_s == NOT_GIVEN_S
+    left_out = workload.jobs["left_out"]
+    if never_fits.any():
+        too_wide = pl.lit(LeftOut.WIDER_THAN_MACHINE.value)
+        left_out = pl.select(
+            left_out=pl.coalesce(left_out, pl.when(_spread(workload, never_fits)).then(too_wide))
+        ).to_series()
+    numbers = {
         "start_s": start_s,
         "end_s": start_s + runtime_s,
         "wait_s": start_s - workload.release_s,
         "runtime_s": runtime_s,
         "limit_s": workload.limit_s,
         "estimate_s": replayed.estimate_s,
-        "is_fallback": workload.is_fallback,
-        "has_history": replayed.has_history,
-        "never_fits": start_s == NOT_GIVEN_S,
     }
-    is_replayed = workload.is_replayed
-    place = pl.Series(np.cumsum(is_replayed) - 1).zip_with(
-        is_replayed, pl.Series([None], dtype=pl.Int64)
-    )  # of a row's job in those arrays
-    source = (
-        pl.lit(EstimateSource.ACTUAL.value)
-        if policy.estimate is Estimate.ACTUAL
-        else pl.when("has_history")
-        .then(pl.lit(EstimateSource.HISTORY.value))
-        .when("is_fallback")
-        .then(pl.lit(EstimateSource.FALLBACK.value))
-        .otherwise(pl.lit(EstimateSource.REQUEST.value))
+    counts = left_out.is_null()
+    columns = {name: _spread(workload, values) for name, values in numbers.items()}
+    if not counts.all():
+        nothing = pl.Series([None], dtype=pl.Int64)
+        columns = {name: values.zip_with(counts, nothing) for name, values in columns.items()}
+    frame = pl.concat([workload.names, workload.jobs.drop("is_replayed", "left_out")], how="horizontal")
+    return REPLAY_SCHEDULE.shape(
+        frame.with_columns(
+            policy=pl.lit(policy.id),
+            left_out=left_out,
+            estimate_source=_sources(workload, policy, replayed).zip_with(
+                counts, pl.Series([None], dtype=pl.String)
+            ),
+            **columns,
+        ).select(REPLAY_SCHEDULE.names)
     )
-    # A job may be left when the machine has shrunk for good.
-    never_fits = pl.when("never_fits").then(pl.lit(LeftOut.WIDER_THAN_MACHINE.value))
-    counts = pl.col("left_out").is_null()
-    frame = (
-        pl.concat([workload.names, workload.jobs.drop("is_replayed")], how="horizontal")
-        .with_columns(pl.Series(name, values).gather(place) for name, values in columns.items())
-        .with_columns(left_out=pl.coalesce("left_out", never_fits))
-        .with_columns(
-            pl.when(counts).then(pl.col(name))
-            for name in ("start_s", "end_s", "wait_s", "runtime_s", "limit_s", "estimate_s")
-        )
-        .with_columns(policy=pl.lit(policy.id), estimate_source=pl.when(counts).then(source))
-    )
-    return REPLAY_SCHEDULE.shape(frame.select(REPLAY_SCHEDULE.names))
+
+
+def _spread(workload: Workload, values: npt.NDArray[Any]) -> pl.Series:
+    """One value for each row of the trace: null where the job is not replayed."""
+    series, is_replayed = pl.Series(values), workload.is_replayed
+    if is_replayed.all():
+        return series
+    place = pl.Series(np.cumsum(is_replayed) - 1).zip_with(is_replayed, pl.Series([None], dtype=pl.Int64))
+    return series.gather(place)
+
+
+def _sources(workload: Workload, policy: Policy, replayed: Replayed) -> pl.Series:
+    """Where each job's estimate came from."""
+    if policy.estimate is Estimate.ACTUAL:
+        numbers = np.full(len(workload), EstimateSource.ACTUAL.code, dtype=np.int8)
+    else:
+        numbers = np.where(
+            workload.is_fallback, EstimateSource.FALLBACK.code, EstimateSource.REQUEST.code
+        ).astype(np.int8)
+        numbers[replayed.has_history] = EstimateSource.HISTORY.code
+    words = {source.code: source.value for source in EstimateSource}
+    return _spread(workload, numbers).replace_strict(words, return_dtype=pl.String)
 
 
 def _run(workload: Workload, policy: Policy, *, is_strict: bool) -> Replayed:

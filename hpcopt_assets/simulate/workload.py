@@ -52,10 +52,10 @@ class Workload:
     """What a replay needs of a trace. Arrays are int64 with one entry per replayed job, in trace order.
 
     `names` and `jobs` hold every job of the trace in trace order: who it is; when it came, with `is_replayed`
-    and `left_out` (a `LeftOut` word, null for those that count). `limit_s` is the requested runtime or its fallback; `given_start_s` is the
-    recorded start of a job that runs when the window begins, else `NOT_GIVEN_S`. `capacity_steps` are
-    (instant, processors) from which on the machine has another size; nothing happens before `begin_s`. Times
-    are in seconds.
+    and `left_out` (a `LeftOut` word, null for those that count). `limit_s` is the requested runtime or its
+    fallback; `given_start_s` is the recorded start of a job that runs when the window begins, else
+    `NOT_GIVEN_S`. `capacity_steps` are (instant, processors) from which on the machine has another size;
+    nothing happens before `begin_s`. Times are in seconds.
     """
 
     names: pl.DataFrame
