@@ -95,6 +95,14 @@ def test_kernel_equals_reference_and_keeps_the_invariants(frame, rules):
     compare(frame, rules)
 
 
+@given(jobs(min_size=3), st.sampled_from(POLICIES), st.integers(1, 5))
+@settings(deadline=None, max_examples=200)
+def test_no_rule_breaks_on_a_larger_machine(frame, rules, more):
+    schedule = replay(frame, rules, CAPACITY + more, is_strict=True).schedule
+    report = check_schedule(frame, schedule, rules, Capacity(CAPACITY + more))
+    assert report.filter(verdict=Verdict.FAIL.value).is_empty(), report.rows()
+
+
 @given(jobs(min_size=3), st.sampled_from(POLICIES), capacity_steps())
 @settings(deadline=None, max_examples=300)
 def test_they_agree_on_a_machine_whose_size_changes(frame, rules, changes):
