@@ -23,7 +23,7 @@ from hpcopt_assets.simulate.scenario import Scenario
 SPARK_POINTS = 40
 
 
-def _replay_asset(policy: Policy) -> dg.AssetsDefinition:
+def _replay_asset(policy: Policy, *, is_strict: bool) -> dg.AssetsDefinition:
     made = declared(REPLAY_SCHEDULE, group="replay", rooms=("simulate",), reads=(policy,), kinds={"numba"})
 
     @dg.asset(key=replay_key(policy.id), partitions_def=traces, **(made | {"description": policy.means}))
@@ -32,7 +32,9 @@ def _replay_asset(policy: Policy) -> dg.AssetsDefinition:
     ) -> pl.DataFrame:
         capacity = capacity_of(ingest_report)
         scenario = Scenario(capacity_steps=capacity.steps)
-        result = replay(sized_jobs(trace_jobs, ingest_report), policy, capacity.procs, scenario)
+        result = replay(
+            sized_jobs(trace_jobs, ingest_report), policy, capacity.procs, scenario, is_strict=is_strict
+        )
         series = queued_jobs(Schedule.of(result.schedule)).evenly(SPARK_POINTS).tolist()
         context.add_output_metadata(
             {
@@ -90,7 +92,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         return measured
 
     return [
-        *(_replay_asset(policy) for policy in configs.policies.policies),
+        *(_replay_asset(policy, is_strict=configs.policies.strict) for policy in configs.policies.policies),
         invariant_report,
         replay_measures,
     ]

@@ -100,6 +100,8 @@ class Policy(Frozen):
 class PoliciesConfig(Frozen):
     """Every policy that is replayed, and the two the observed schedule is held against."""
 
+    strict: bool
+    # Whether replays check all of the machine's state at every pass. No schedule changes: nothing goes stale.
     fidelity_baselines: Annotated[tuple[str, ...], Field(min_length=1)]
     policies: Annotated[tuple[Policy, ...], Field(min_length=1)]
 

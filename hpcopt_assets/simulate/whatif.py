@@ -47,13 +47,15 @@ def compare(
 ) -> Comparison:
     """Replay a trace twice. Errors are those of `replay`."""
     frames = [_replayed(jobs, setting) for setting in (baseline, changed)]
-    schedules = Schedule.paired(*frames)
-    measures = [
-        measure(schedule, capacity=setting.capacity, config=config, window=window)
-        for schedule, setting in zip(schedules, (baseline, changed), strict=True)
-    ]
-    excluded = [dict(frame["left_out"].drop_nulls().value_counts(sort=True).iter_rows()) for frame in frames]
-    return Comparison(len(schedules[0]), *measures, *excluded)
+    first, second = Schedule.paired(*frames)
+    reasons = [frame["left_out"].drop_nulls().value_counts(sort=True) for frame in frames]
+    return Comparison(
+        len(first),
+        measure(first, capacity=baseline.capacity, config=config, window=window),
+        measure(second, capacity=changed.capacity, config=config, window=window),
+        dict(reasons[0].iter_rows()),
+        dict(reasons[1].iter_rows()),
+    )
 
 
 def _replayed(jobs: pl.DataFrame, setting: Setting) -> pl.DataFrame:
