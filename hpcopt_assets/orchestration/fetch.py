@@ -1,7 +1,7 @@
-"""The registry's two commands: fetch a trace from its archive, and lock the hashes of what is there.
+"""Fetch a trace of the registry from its archive: resumed where that is safe, verified, whole or not at all.
 
-In:  configs/traces.yaml, an URL or data/raw.   Out: a verified file in data/raw; `sha256` lines in the YAML.
-Not here: refusing a file whose hash is not the locked one (ingest/reader.py does, at every run).
+In:  an entry of configs/traces.yaml with an url.   Out: a file in data/raw.
+Not here: refusing a file whose hash is not the locked one at every run (ingest/reader.py does).
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from http.client import HTTPException
+from dataclasses import dataclass
+from email.message import Message
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path, PurePosixPath
+from typing import cast
 from urllib.parse import urlsplit
 
-from hpcopt_assets.contracts.config import TraceEntry, TracesConfig
+from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import InputError, TraceError
-from hpcopt_assets.orchestration.configs import load_config
-from hpcopt_assets.orchestration.files import write_beside
 from hpcopt_assets.orchestration.sources import trace_id_of
 
 CHUNK_BYTES = 2**20
 TIMEOUT_S = 60
-PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 206, 416
+CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
 Progress = Callable[[int, int | None], None]
 # Called with the bytes that are there and, where the server tells, the bytes there will be.
 
@@ -51,104 +53,145 @@ def file_name_of(trace_id: str, entry: TraceEntry) -> str:
 def fetch(raw: Path, trace_id: str, entry: TraceEntry, progress: Progress) -> Path:
     """Download a trace into data/raw, going on where an earlier attempt stopped; verify its hash.
 
-    Raises `TraceError` where the download fails (what came is kept for the next attempt) and where the hash
-    is not the locked one (nothing is kept).
+    What is there of the file is used if the server names the same version of it as then, or if a locked hash
+    will tell: if that is wrong after all, the whole is fetched once more. Raises `TraceError` where the
+    download fails (what came is kept) and where the hash is not the locked one (nothing is kept).
     """
     target = raw / file_name_of(trace_id, entry)
-    partial = raw / f".{target.name}.part"
     raw.mkdir(parents=True, exist_ok=True)
-    try:
-        _download(str(entry.url), partial, progress)
-    except (OSError, HTTPException) as error:
-        kept = partial.stat().st_size if partial.exists() else 0
-        raise TraceError(
-            found=f"{error} after {kept:,} bytes",
-            needed="the whole file",
-            where=str(entry.url),
-            next_step="Run the command again: it goes on from there.",
-        ) from error
-    with partial.open("rb") as handle:
-        found = hashlib.file_digest(handle, "sha256").hexdigest()
-    if entry.sha256 is not None and found != entry.sha256:
-        size = partial.stat().st_size
-        partial.unlink()
+    url, partial = str(entry.url), _Partial(raw / f".{target.name}.part", raw / f".{target.name}.validator")
+    is_locked = entry.sha256 is not None
+    is_resumed = _download(url, partial, progress, is_locked=is_locked)
+    if is_resumed and is_locked and partial.sha256() != entry.sha256:
+        partial.discard()
+        _download(url, partial, progress, is_locked=is_locked)
+    found, size = partial.sha256(), partial.size
+    if is_locked and found != entry.sha256:
+        partial.discard()
         raise TraceError(
             found=f"SHA-256 {found} ({size:,} bytes)",
             needed=f"SHA-256 {entry.sha256}, which configs/traces.yaml locks",
-            where=str(entry.url),
+            where=url,
             next_step="The archive changed or the download is damaged: fetch again, or look at the archive.",
         )
-    partial.replace(target)
+    partial.path.replace(target)
+    partial.discard()
     return target
 
 
-def _download(url: str, partial: Path, progress: Progress) -> None:
-    """Append to `partial` what it lacks of the file at `url`; start again where the server cannot resume."""
-    have = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310 -- pydantic's HttpUrl: http or https
+@dataclass(frozen=True)
+class _Partial:
+    """What came of a file so far, and beside it how the server named that version (ETag or date)."""
+
+    path: Path
+    validator_path: Path
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def validator(self) -> str | None:
+        return self.validator_path.read_text(encoding="latin-1") if self.validator_path.exists() else None
+
+    def sha256(self) -> str:
+        with self.path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.validator_path.unlink(missing_ok=True)
+
+    def begin(self, validator: str | None) -> None:
+        """Nothing of a new version is there yet: no old byte may come under its name."""
+        self.discard()
+        self.path.touch()
+        if validator is not None:
+            self.validator_path.write_text(validator, encoding="latin-1")
+
+
+def _download(url: str, partial: _Partial, progress: Progress, *, is_locked: bool) -> bool:
+    """Complete `partial`; whether bytes of an earlier attempt are in it. Raises `TraceError`."""
+    if partial.validator is None and not is_locked:
+        partial.discard()  # nothing would tell whether the file is still the same
     try:
-        answer = urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310
-    except urllib.error.HTTPError as error:
-        if error.code == RANGE_NOT_SATISFIABLE and have:
-            return  # nothing is lacking; the hash tells whether it is right
-        raise
+        return _complete(url, partial, progress)
+    except (OSError, HTTPException) as error:
+        is_kept = partial.size > 0 and (is_locked or partial.validator is not None)
+        raise TraceError(
+            found=f"{error} after {partial.size:,} bytes",
+            needed="the whole file",
+            where=url,
+            next_step="Run the command again: it goes on from there."
+            if is_kept
+            else "Run the command again: it starts from the first byte.",
+        ) from error
+
+
+def _complete(url: str, partial: _Partial, progress: Progress) -> bool:
+    have = partial.size
+    answer = _ask_for_rest(url, partial) if have else _ask(url)
+    if answer is None:
+        return True
     with answer:
-        is_resumed = answer.status == PARTIAL_CONTENT
-        have = have if is_resumed else 0
+        is_resumed = answer.status == HTTPStatus.PARTIAL_CONTENT
+        if not is_resumed:
+            have = 0
+            partial.begin(_validator_of(answer.headers))
         length = answer.headers.get("Content-Length")
-        total = have + int(length) if length is not None else None
-        with partial.open("ab" if is_resumed else "wb") as handle:
+        total = have + int(length) if length is not None else _range_of(answer.headers)[1]
+        with partial.path.open("ab") as handle:
             while chunk := answer.read(CHUNK_BYTES):
                 handle.write(chunk)
                 have += len(chunk)
                 progress(have, total)
     if total is not None and have != total:
         raise OSError(f"{have:,} of {total:,} bytes came")
+    return is_resumed
 
 
-def lock(configs: Path, hashes: dict[str, str]) -> list[str]:
-    """Write the hashes into configs/traces.yaml, comments and order untouched; ids whose line changed.
-
-    The new text is loaded before it replaces the old: a file that we would break is left alone.
-    """
-    path = configs / "traces.yaml"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    changed = []
-    for trace_id, sha256 in sorted(hashes.items()):
-        start = next(
-            (i for i, line in enumerate(lines) if re.match(rf"  {re.escape(trace_id)}:\s*(#.*)?$", line)),
-            None,
-        )
-        if start is None:
-            raise InputError(
-                found="no entry, or one that is not written as a block",
-                needed=f"`  {trace_id}:` on a line of its own under `traces:`",
-                where="configs/traces.yaml",
-                next_step="Add the entry, then lock it.",
-            )
-        end = next((i for i in range(start + 1, len(lines)) if re.match(r" {0,3}\S", lines[i])), len(lines))
-        wanted = f'    sha256: "{sha256}"\n'
-        # Quoted: a hash of digits alone would be read as a number.
-        stated = next((i for i in range(start + 1, end) if lines[i].startswith("    sha256:")), None)
-        if stated is None:
-            lines.insert(start + 1, wanted)
-        elif lines[stated].split()[1].strip("\"'") != sha256:
-            lines[stated] = wanted
-        else:
-            continue
-        changed.append(trace_id)
-    if changed:
-        _replace(path, "".join(lines), hashes)
-    return changed
+def _ask_for_rest(url: str, partial: _Partial) -> HTTPResponse | None:
+    """The rest of the file if it is the one that was begun, else the whole; None if nothing is lacking."""
+    have, validator = partial.size, partial.validator
+    headers = {"Range": f"bytes={have}-"} | ({"If-Range": validator} if validator is not None else {})
+    try:
+        answer = _ask(url, headers)
+    except urllib.error.HTTPError as error:
+        if error.code != HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+        return None if _is_same(error.headers, validator, (None, have)) else _ask(url)
+    total = _range_of(answer.headers)[1]
+    if answer.status == HTTPStatus.OK or (
+        (total is None or total > have) and _is_same(answer.headers, validator, (have, total))
+    ):
+        return answer
+    answer.close()
+    return _ask(url)
 
 
-def _replace(path: Path, text: str, hashes: dict[str, str]) -> None:
-    import tempfile
+def _is_same(headers: Message, validator: str | None, content_range: tuple[int | None, int | None]) -> bool:
+    """Whether an answer is on the version that was begun, as far as it tells, and on the range asked for."""
+    named = _validator_of(headers)
+    return _range_of(headers) == content_range and (validator is None or named in (None, validator))
 
-    with tempfile.TemporaryDirectory() as folder:
-        trial = Path(folder) / path.name
-        trial.write_text(text, encoding="utf-8")
-        loaded = load_config(Path(folder), "traces")
-    assert isinstance(loaded, TracesConfig)  # noqa: S101 -- the model of that file; for the type checker
-    assert all(loaded.entry(trace_id).sha256 == sha256 for trace_id, sha256 in hashes.items())  # noqa: S101
-    write_beside(path, text.encode())
+
+def _ask(url: str, headers: dict[str, str] | None = None) -> HTTPResponse:
+    request = urllib.request.Request(url, headers=headers or {})  # noqa: S310 -- pydantic's HttpUrl: http or https
+    answer = cast("HTTPResponse", urllib.request.urlopen(request, timeout=TIMEOUT_S))  # noqa: S310
+    if not headers and answer.status != HTTPStatus.OK:
+        answer.close()
+        raise OSError(f"status {answer.status} in answer to a request for the whole file")
+    return answer
+
+
+def _validator_of(headers: Message) -> str | None:
+    """What names this version of the file: a strong ETag, else its date (RFC 9110, 13.1.5)."""
+    etag = headers.get("ETag")
+    return etag if etag is not None and not etag.startswith("W/") else headers.get("Last-Modified")
+
+
+def _range_of(headers: Message) -> tuple[int | None, int | None]:
+    """Start and total of `Content-Range`; None where it does not tell."""
+    found = CONTENT_RANGE.fullmatch(headers.get("Content-Range", "").strip())
+    start, total = found.groups() if found else (None, None)
+    return int(start) if start else None, int(total) if total and total != "*" else None
