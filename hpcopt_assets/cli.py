@@ -153,36 +153,33 @@ def traces() -> None:
     """List the traces in data/raw and what is known of each."""
     import polars as pl
 
+    from hpcopt_assets.ingest.reader import combined_sha256
     from hpcopt_assets.orchestration.io import part_path
-    from hpcopt_assets.orchestration.sources import find_sources, known_traces
+    from hpcopt_assets.orchestration.lock import what_to_do
+    from hpcopt_assets.orchestration.sources import known_traces
 
     project, configs = _configs()
     rows = []
-    sources = find_sources(project.raw)
-    for trace_id, owner in known_traces(project.raw, configs.traces).items():
-        paths = sources[owner]
+    known = known_traces(project.raw, configs.traces)
+    if not known:
+        say(f"No traces in {project.raw}. Drop a log there, or run `hpcopt demo`.")
+    for trace_id in dict.fromkeys([*known, *configs.traces.traces]):
         report = part_path(project.store, ("ingest_report",), trace_id)
         facts = pl.read_parquet(report, glob=False).row(0, named=True) if report.is_file() else {}
         page = project.dossier_of(trace_id)
+        entry = configs.traces.entry(trace_id)
+        todo = what_to_do(project, configs.traces, trace_id, combined_sha256)
+        files = ", ".join(path.name for path in known.get(trace_id, []))
         rows.append(
             [
                 trace_id,
-                ", ".join(path.name for path in paths),
-                f"{facts['jobs_count']:,}" if facts else "not ingested",
-                str(facts.get("capacity_procs") or ""),
-                configs.traces.entry(trace_id).note or facts.get("installation") or "",
+                "; ".join(filter(None, (files, todo))),
+                f"{facts['jobs_count']:,}" if facts else "not ingested" if files else "",
+                str(facts.get("capacity_procs") or entry.capacity_procs or ""),
+                entry.note or facts.get("installation") or "",
                 str(page) if page.is_file() else "not yet made",
             ]
         )
-    if not rows:
-        say(f"No traces in {project.raw}. Drop a log there, or run `hpcopt demo`.")
-    known = {row[0] for row in rows}
-    for trace_id, entry in configs.traces.traces.items():
-        if trace_id not in known:
-            next_step = f"hpcopt fetch {trace_id}" if entry.url else "no file in data/raw"
-            rows.append(
-                [trace_id, next_step, "", str(entry.capacity_procs or ""), entry.note or "", "not yet made"]
-            )
     print_table(["trace", "file", "jobs", "processors", "note", "dossier"], rows)
 
 
@@ -192,7 +189,7 @@ def fetch(trace: Annotated[str, typer.Argument(help="A trace of configs/traces.y
     from rich.console import Console
     from rich.progress import Progress
 
-    from hpcopt_assets.orchestration.registry import fetch as download
+    from hpcopt_assets.orchestration.fetch import fetch as download
 
     project, configs = _configs()
     if trace not in configs.traces.traces:
@@ -214,23 +211,38 @@ def fetch(trace: Annotated[str, typer.Argument(help="A trace of configs/traces.y
 
 
 @app.command()
-def lock() -> None:
+def lock(
+    replace: Annotated[bool, typer.Option("--replace", help="Also replace hashes that differ.")] = False,
+) -> None:
     """Write the hashes of the files in data/raw into the registry, for the traces that have an entry."""
     from hpcopt_assets.ingest.reader import combined_sha256
     from hpcopt_assets.ingest.source import sha256_of
-    from hpcopt_assets.orchestration.registry import lock as lock_hashes
+    from hpcopt_assets.orchestration.lock import lock as lock_hashes
     from hpcopt_assets.orchestration.sources import find_sources, source_files
 
     project, configs = _configs()
-    hashes = {}
+    hashes, unread = {}, {}
     for trace_id in find_sources(project.raw):
-        entry = configs.traces.traces.get(trace_id)
-        if entry is not None and entry.part_of is None:
-            files = source_files(project.raw, trace_id, configs.traces)
-            named = [(file.relative_to(project.raw).as_posix(), sha256_of(file)) for file in files]
-            hashes[trace_id] = combined_sha256(named)
-    changed = lock_hashes(project.configs, hashes)
-    say(f"Locked in configs/traces.yaml: {', '.join(changed)}." if changed else "Nothing to lock.")
+        if trace_id in configs.traces.traces:
+            try:
+                files = source_files(project.raw, trace_id, configs.traces)
+                named = [(file.relative_to(project.raw).as_posix(), sha256_of(file)) for file in files]
+            except HpcoptError as error:
+                unread[trace_id] = str(error)
+            else:
+                hashes[trace_id] = combined_sha256(named)
+    done = lock_hashes(project.configs, hashes, replace=replace)
+    troubles = {
+        trace_id: f"locked is {old}, the file has {new}; --replace locks that one."
+        for trace_id, (old, new) in done.differ.items()
+    } | {trace_id: f"not locked: {reason}" for trace_id, reason in (unread | done.failed).items()}
+    if done.locked or not troubles:
+        locked = f"Locked in configs/traces.yaml: {', '.join(done.locked)}."
+        say(locked if done.locked else "Nothing to lock.")
+    for trace_id, trouble in troubles.items():
+        complain(f"{trace_id}: {trouble}")
+    if troubles:
+        raise typer.Exit(InputError.exit_code)
 
 
 @app.command()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -19,6 +19,7 @@ from pydantic import (
     HttpUrl,
     PositiveFloat,
     PositiveInt,
+    ValidationError,
     model_validator,
 )
 
@@ -254,7 +255,10 @@ class Exclusion(Frozen):
 
 
 class Split(Frozen):
-    """A log of several machines: a trace `<id>.<name>` a partition or queue, with its capacity."""
+    """A log of several machines: a trace `<id>.<name>` a partition or queue, with its capacity.
+
+    An entry of that id may say more of the part, or otherwise.
+    """
 
     by: Literal["partition", "queue"]
     capacity: Annotated[dict[TraceId, Procs], Field(min_length=1)]
@@ -291,8 +295,6 @@ class TraceEntry(Frozen):
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:
-        if self.part_of is not None and (self.url or self.sha256 or self.split):
-            raise ValueError(f"a part of {self.part_of}: url, sha256 and split belong to that trace")
         if self.dialect is not None and self.format not in (None, TraceFormat.PBS):
             raise ValueError(f"dialect {self.dialect} is one of PBS logs, the format is {self.format}")
         if self.timezone is not None:
@@ -306,6 +308,15 @@ class TraceEntry(Frozen):
         return self
 
 
+OF_THE_FILE = (
+    *("sha256", "format", "dialect", "fields", "timezone", "max_runtime_s", "exclude"),
+    *("is_synthetic", "licence"),
+)
+# What holds for a file holds for every trace cut out of it; the size of a machine does not.
+OF_THE_OWNER = {"part_of", "url", "sha256", "split"}
+# No part has a say in these.
+
+
 class TracesConfig(Frozen):
     """The registry: trace id -> entry. A trace without an entry is read by what its file says."""
 
@@ -313,37 +324,72 @@ class TracesConfig(Frozen):
 
     @model_validator(mode="after")
     def _parts_are_sound(self) -> Self:
-        for trace_id, entry in self.traces.items():
-            if entry.part_of is not None and self.entry(entry.part_of).part_of is not None:
-                raise ValueError(f"{trace_id}: {entry.part_of} is itself a part of another trace")
+        made = [part_id for part_id, _ in self._splits()]
+        twice = sorted({part_id for part_id in made if made.count(part_id) > 1})
+        if twice:
+            raise ValueError(f"the splits of two traces make {', '.join(twice)}")
+        for trace_id in (*self.traces, *made):
+            self._check_part(trace_id, self.traces.get(trace_id, TraceEntry()))
         return self
 
+    def _check_part(self, trace_id: str, stated: TraceEntry) -> None:
+        owner, splitter = self.entry(trace_id).part_of, self._cut(trace_id).get("part_of")
+        if owner is None:
+            return
+        if any(getattr(stated, key) for key in OF_THE_OWNER - {"part_of"}):
+            raise ValueError(f"{trace_id} is a part of {owner}: url, sha256 and split belong to that trace")
+        if splitter not in (None, owner):
+            raise ValueError(f"{trace_id}: the split of {splitter} makes it, its entry is a part of {owner}")
+        if self.entry(owner).part_of is not None:
+            raise ValueError(f"{trace_id}: {owner} is itself a part of another trace")
+        try:
+            TraceEntry.model_validate(dict(self.entry(trace_id)))
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ValueError(f"{trace_id}, a part of {owner}: {said}") from error
+
     def entry(self, trace_id: str) -> TraceEntry:
-        """The trace's entry; that of a part made by `split`; an empty one where the registry has none."""
-        return self.traces.get(trace_id) or self._split_parts().get(trace_id) or TraceEntry()
+        """What is known of a trace; an empty entry where the registry has none.
+
+        A part is read as the trace it is cut out of, whose hash it has: one file is not to be read at two
+        UTC offsets. What a `split` says of a part comes next, and the part's own entry beats both.
+        """
+        stated = self.traces.get(trace_id, TraceEntry())
+        cut = self._cut(trace_id)
+        owner_id = stated.part_of or cut.get("part_of")
+        if owner_id is None:
+            return stated
+        owner = self.traces.get(owner_id, TraceEntry())
+        of_the_file = {key: getattr(owner, key) for key in OF_THE_FILE}
+        own = {key: getattr(stated, key) for key in stated.model_fields_set - OF_THE_OWNER}
+        return TraceEntry().model_copy(update=of_the_file | cut | own | {"part_of": owner_id})
 
     def parts_of(self, trace_id: str) -> tuple[str, ...]:
         """Ids of the traces that are cut out of this one's file."""
         stated = [name for name, entry in self.traces.items() if entry.part_of == trace_id]
-        made = [name for name, entry in self._split_parts().items() if entry.part_of == trace_id]
+        made = [name for name, cut in self._splits() if cut["part_of"] == trace_id]
         return tuple(dict.fromkeys([*stated, *made]))
 
-    def _split_parts(self) -> dict[str, TraceEntry]:
-        return {
-            f"{trace_id}.{name}": entry.model_copy(
-                update={
-                    "url": None,
-                    "sha256": None,
-                    "split": None,
+    def _cut(self, trace_id: str) -> dict[str, Any]:
+        return dict(self._splits()).get(trace_id, {})
+
+    def _splits(self) -> list[tuple[str, dict[str, Any]]]:
+        """The parts that splits make: id and what the split says of it."""
+        return [
+            (
+                f"{trace_id}.{name}",
+                {
                     "part_of": trace_id,
                     "select": Select(**{f"{entry.split.by}s": (name,)}),
                     "capacity_procs": capacity,
-                }
+                    "unit": entry.unit,
+                    "note": entry.note,
+                },
             )
             for trace_id, entry in self.traces.items()
             if entry.split is not None
             for name, capacity in entry.split.capacity.items()
-        }
+        ]
 
 
 # --- configs/ingest.yaml -----------------------------------------------------------------------------

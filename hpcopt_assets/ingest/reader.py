@@ -26,7 +26,7 @@ from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile
 from hpcopt_assets.ingest.pbs.reader import read_pbs
 from hpcopt_assets.ingest.report import Breakdown, Read, breakdown_of, rejects_of, report_of
 from hpcopt_assets.ingest.slurm.reader import read_sacct
-from hpcopt_assets.ingest.source import check_size, sha256_of
+from hpcopt_assets.ingest.source import check_size, is_empty, sha256_of
 from hpcopt_assets.ingest.staging import write_sorted
 from hpcopt_assets.ingest.swf.reader import read_swf
 
@@ -60,39 +60,37 @@ def raw_trace_rows(
 ) -> pl.DataFrame:
     """`raw_trace`: what each file is, and the registry's entry.
 
-    Raises `TraceError` for a file that is none of a known format, is too large, or is not the one whose
-    hash the registry states.
+    Raises `TraceError` for files of no known format or of several, and for one that is too large or is not
+    the one whose hash the registry states.
     """
-    rows = []
     for file in files:
         check_size(file.path, limits)
-        rows.append(
-            {
-                "trace_id": trace_id,
-                "source_file": file.name,
-                "format": entry.format or detect(file.path, limits),
-                "sha256": sha256_of(file.path),
-                "size_bytes": file.path.stat().st_size,
-                "entry": entry.model_dump_json(exclude_defaults=True),
-            }
-        )
-    formats = sorted({str(row["format"]) for row in rows})
-    if len(formats) > 1:
-        raise TraceError(
-            found=f"files of formats {', '.join(formats)}",
-            needed="one format for each trace",
-            where=f"trace {trace_id}",
-            next_step="Keep logs of different kinds as traces of their own.",
-        )
+    kind = entry.format or detect(_with_lines(files), limits, trace_id)
+    rows = [
+        {
+            "trace_id": trace_id,
+            "source_file": file.name,
+            "format": kind,
+            "sha256": sha256_of(file.path),
+            "size_bytes": file.path.stat().st_size,
+            "entry": entry.model_dump_json(exclude_defaults=True),
+        }
+        for file in files
+    ]
     found = combined_sha256([(str(row["source_file"]), str(row["sha256"])) for row in rows])
     if entry.sha256 is not None and found != entry.sha256:
         raise TraceError(
             found=f"SHA-256 {found} ({sum(file.path.stat().st_size for file in files):,} bytes)",
             needed=f"SHA-256 {entry.sha256}, which configs/traces.yaml locks",
             where=f"trace {trace_id}",
-            next_step="Fetch the file again, or lock the new one with `hpcopt lock`.",
+            next_step="Fetch the file again, or lock the new one with `hpcopt lock --replace`.",
         )
     return pl.DataFrame(rows, schema=RAW_TRACE.polars_schema())
+
+
+def _with_lines(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
+    """The files that are not empty: a day without jobs leaves an empty file. All, where all are empty."""
+    return tuple(file for file in files if not is_empty(file.path)) or files
 
 
 def combined_sha256(hashes: list[tuple[str, str]]) -> str:
@@ -119,7 +117,8 @@ def ingest(
     files = tuple(sorted(files, key=lambda file: file.name))
     # Whatever order they come in: where files disagree (in their headers, say), the first by name holds.
     hashes = [(file.name, sha256_of(file.path)) for file in files]
-    kind = entry.format or detect(files[0].path, limits)
+    to_read = _with_lines(files)
+    kind = entry.format or detect(to_read, limits, trace_id)
     if entry.dialect is not None and kind is not TraceFormat.PBS:
         raise TraceError(
             found=f"dialect {entry.dialect} with a log of format {kind}",
@@ -127,7 +126,7 @@ def ingest(
             where=f"trace {trace_id}",
             next_step="Leave the dialect away, or name the format as well.",
         )
-    parsed = READERS[kind](files, Options(limits, entry.timezone, entry.fields, entry.dialect))
+    parsed = READERS[kind](to_read, Options(limits, entry.timezone, entry.fields, entry.dialect))
     _check_conservation(parsed, trace_id)
     target = staging / STAGED
     records, unselected = _selected(parsed.records, entry)

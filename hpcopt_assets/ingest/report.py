@@ -124,7 +124,10 @@ def _capacity(
 
 
 def breakdown_of(jobs: pl.LazyFrame, rejects: pl.DataFrame, parsed: Parsed) -> Breakdown:
-    """Counts for people: rejects by code, nulls by column (where any), flags, states, kinds of request."""
+    """Counts for people: rejects by code, nulls by column (where any), flags, states, kinds of request.
+
+    A request that is no time above 0 is none that a replay can believe: it puts another in its place.
+    """
 
     def tally(values: pl.Series) -> dict[str, int]:
         counts = Counter(dict(values.value_counts().iter_rows()))
@@ -133,6 +136,12 @@ def breakdown_of(jobs: pl.LazyFrame, rejects: pl.DataFrame, parsed: Parsed) -> B
     def of(name: str) -> pl.Series:
         return jobs.select(name).collect()[name]
 
+    is_zero = pl.col("requested_runtime_s") == 0
+    requests = (
+        jobs.filter(is_zero | pl.col("requested_runtime_s").is_null())
+        .select(why=pl.when(is_zero).then(pl.lit("zero")).otherwise("requested_runtime_kind"))
+        .collect()
+    )
     nulls = jobs.select(pl.col(TRACE_JOBS.names).null_count()).collect(engine="streaming").row(0, named=True)
     return {
         "rejects_by_code": tally(rejects["code"]),
@@ -140,5 +149,6 @@ def breakdown_of(jobs: pl.LazyFrame, rejects: pl.DataFrame, parsed: Parsed) -> B
         "flags_by_kind": tally(of("quality_flags").explode().drop_nulls()),
         "jobs_by_state": tally(of("state")),
         "jobs_by_requested_runtime_kind": tally(of("requested_runtime_kind")),
+        "requests_that_a_replay_replaces": tally(requests["why"]),
         "other_facts": parsed.facts,
     }

@@ -1,7 +1,7 @@
 """A raw file as blocks of whole lines, whatever it is packed in.
 
-In:  a path and limits.   Out: `blocks`, `texts`, `first_lines`, `is_parquet`, `sha256_of`; a file that is no
-     text log, or larger than its limits, raises TraceError.
+In:  a path and limits.   Out: `blocks`, `texts`, `first_lines`, `is_parquet`, `is_empty`, `sha256_of`; a
+     file that is no text log, or larger than its limits, raises TraceError.
 Not here: what a line means (one module a format).
 """
 
@@ -191,6 +191,12 @@ def is_parquet(path: Path) -> bool:
     """Whether the file begins as parquet does."""
     with _opened(path) as raw:
         return raw.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is not a byte in the file, packed or not."""
+    with _opened(path) as raw:
+        return not _unpacked(raw).read(1)
 
 
 def texts(path: Path, limits: IngestConfig, lines: Iterable[int]) -> dict[int, str]:

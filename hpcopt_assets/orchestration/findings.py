@@ -26,7 +26,7 @@ from hpcopt_assets.contracts.vocabulary import (
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.io import part_path
 from hpcopt_assets.orchestration.project import CHECKOUT, Project
-from hpcopt_assets.orchestration.sources import find_sources, known_traces
+from hpcopt_assets.orchestration.sources import known_traces
 from hpcopt_assets.orchestration.terminal import plural, print_table, say
 
 PROSE_WIDTH = 100
@@ -44,8 +44,7 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
     for trace_id in trace_ids:
         say(f"Dossier         {project.dossier_of(trace_id)}")
     policy_id = configs.objective.claims.baseline
-    sources = find_sources(project.raw)
-    source = sources[known_traces(project.raw, configs.traces)[trace_ids[0]]][0]
+    source = known_traces(project.raw, configs.traces)[trace_ids[0]][0]
     hpcopt = _shown(Path(sys.executable).with_name("hpcopt"))
     say("\nTry next:")
     say(f'  {hpcopt} query "{SAMPLE_QUERY}"')

@@ -74,6 +74,14 @@ def resolve(project: Project, registry: TracesConfig, item: str) -> Wanted:
     trace_id, target = trace_id_of(path.name), project.raw / path.name
     sources = find_sources(project.raw).get(trace_id, [])
     others = [other.name for other in sources if other.name != path.name]
+    whole = registry.entry(trace_id).part_of
+    if whole is not None:
+        raise InputError(
+            found=f"a file whose id, {trace_id}, is that of a part of {whole} in configs/traces.yaml",
+            needed="one file or folder for each id",
+            where=item,
+            next_step="Rename the file, or the part.",
+        )
     if others:
         raise InputError(
             found=f"{', '.join(others)} in data/raw has the id {trace_id} already",

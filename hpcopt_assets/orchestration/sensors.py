@@ -6,8 +6,10 @@ Not here: what a run does.
 
 import hashlib
 import json
+import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import dagster as dg
 
@@ -17,7 +19,7 @@ from hpcopt_assets.orchestration.orphans import unfinished_runs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.provenance import latest
-from hpcopt_assets.orchestration.sources import files_of, find_sources, known_traces
+from hpcopt_assets.orchestration.sources import files_of, known_traces
 
 RAW_TRACE = dg.AssetKey("raw_trace")
 PARTITION_TAG = "dagster/partition"
@@ -40,20 +42,23 @@ def settled(project: Project, registry: TracesConfig, now_s: float) -> dict[str,
     A trace that is a part of another shares its files.
     """
     found: dict[str, Arrived] = {}
-    owners = known_traces(project.raw, registry)
-    for owner, sources in find_sources(project.raw).items():
-        paths = [path for source in sources for path in (source, *files_of(source))]
-        # A broken link has no target to look at: its trace is to fail visibly, so it is looked at itself.
-        facts = [(str(path), path.stat() if path.exists() else path.lstat()) for path in paths]
+    looked_at: dict[Path, list[tuple[str, os.stat_result]]] = {}
+    for trace_id, sources in known_traces(project.raw, registry).items():
+        for source in sources:
+            if source not in looked_at:
+                looked_at[source] = [(str(path), _stat(path)) for path in (source, *files_of(source))]
+        facts = [fact for source in sources for fact in looked_at[source]]
         changed_at_s = max(stat.st_mtime for _, stat in facts)
         if now_s - changed_at_s >= SETTLED_AFTER_S:
             files = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
-            found |= {
-                trace_id: Arrived(_word(files + registry.entry(trace_id).model_dump_json()), changed_at_s)
-                for trace_id, whose in owners.items()
-                if whose == owner
-            }
+            entry = registry.entry(trace_id).model_dump_json()
+            found[trace_id] = Arrived(_word(files + entry), changed_at_s)
     return found
+
+
+def _stat(path: Path) -> os.stat_result:
+    """What is known of a file; a broken link is looked at itself: its trace is to fail visibly."""
+    return path.stat() if path.exists() else path.lstat()
 
 
 def _word(text: str) -> str:

@@ -18,6 +18,7 @@ FORMAT_SUFFIX = re.compile(r"(\.(swf|log|txt|csv|sacct|pbs|acct|parquet))?(\.gz)
 PARTIAL_SUFFIXES = (".tmp", ".part")
 HASH_LENGTH = 10
 READABLE_LENGTH = 150
+ONE_SOURCE = "one file or folder for each trace id"
 MADE_ID = re.compile(rf".*--[0-9a-f]{{{HASH_LENGTH}}}")
 
 
@@ -62,12 +63,15 @@ def find_sources(raw_dir: Path) -> dict[str, list[Path]]:
     return dict(sorted(found.items()))
 
 
-def known_traces(raw_dir: Path, registry: TracesConfig) -> dict[str, str]:
-    """Every trace there is -> the id under which its files stand: itself, or the trace it is a part of."""
-    found = {}
-    for trace_id in find_sources(raw_dir):
-        found[trace_id] = trace_id
-        found |= dict.fromkeys(registry.parts_of(trace_id), trace_id)
+def known_traces(raw_dir: Path, registry: TracesConfig) -> dict[str, list[Path]]:
+    """Every trace there is -> the files and folders that claim it: by name, or as what it is a part of.
+
+    More than one is an error of that trace (`source_files`).
+    """
+    found: dict[str, list[Path]] = {}
+    for trace_id, sources in find_sources(raw_dir).items():
+        for claimed in (trace_id, *registry.parts_of(trace_id)):
+            found.setdefault(claimed, []).extend(sources)
     return found
 
 
@@ -88,22 +92,33 @@ def _between(folder: Path, path: Path) -> list[Path]:
 
 def source_files(raw_dir: Path, trace_id: str, registry: TracesConfig) -> list[Path]:
     """All files of a trace. Raises `TraceError` where there are none, or two sources claim the id."""
-    owner = registry.entry(trace_id).part_of or trace_id
-    sources = find_sources(raw_dir).get(owner, [])
+    found = find_sources(raw_dir)
+    own, whole = found.get(trace_id, []), registry.entry(trace_id).part_of
+    owner = whole or trace_id
+    sources = found.get(owner, [])
     where = f"trace {trace_id} in {raw_dir}"
+    names = ", ".join(path.name for path in sources)
+    if whole is not None and own:
+        claims = [
+            *(path.name for path in own),
+            f"{names or whole}, of which configs/traces.yaml makes it a part",
+        ]
+        next_step = f"Rename {own[0].name}, or the part in configs/traces.yaml."
+        raise _claimed(claims, where, next_step)
     if len(sources) > 1:
-        raise TraceError(
-            found=f"{len(sources)} sources claim the trace id: {', '.join(path.name for path in sources)}",
-            needed="one file or folder for each trace id",
-            where=where,
-            next_step="Remove or rename all but one of them, or put them into one folder of that name.",
-        )
+        next_step = "Remove or rename all but one of them, or put them into one folder of that name."
+        raise _claimed([path.name for path in sources], where, next_step)
     files = [path for source in sources for path in files_of(source)]
     if not files:
         raise TraceError(
             found="an empty folder" if sources else "no file for this trace",
-            needed="one file or folder for each trace id",
+            needed=ONE_SOURCE,
             where=where,
             next_step=f"Put the log back as {owner}.<ending> or {owner}/, or delete the partition.",
         )
     return files
+
+
+def _claimed(claims: list[str], where: str, next_step: str) -> TraceError:
+    found = f"{len(claims)} sources claim the trace id: {', '.join(claims)}"
+    return TraceError(found, ONE_SOURCE, where, next_step)

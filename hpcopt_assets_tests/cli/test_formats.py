@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -124,5 +125,36 @@ def test_traces_lists_what_the_registry_knows_and_how_to_get_it(hpcopt: Hpcopt, 
     (project.raw / "here.swf").write_text("")
     rows = {line.split()[0]: line for line in hpcopt("traces").stdout.splitlines() if line.strip()}
     assert "hpcopt fetch far" in rows["far"]
-    assert "no file in data/raw" in rows["near"]
+    assert "no file in data/raw: copy it there" in rows["near"]
     assert "here.swf" in rows["here"]
+
+
+def test_a_folder_of_two_formats_is_refused(hpcopt: Hpcopt, tmp_path: Path, log: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "a.swf").write_bytes(log.read_bytes())
+    (folder / "b.log").write_text(FIELDS.replace(",", "|") + "\n" + ROWS)
+    said = mistake(hpcopt("ingest", folder, "--out", tmp_path / "out"))
+    assert "files of formats sacct (mixed/b.log), swf (mixed/a.swf)" in said
+
+
+def test_lock_names_what_it_leaves_alone_and_locks_the_rest(hpcopt: Hpcopt, project: Project) -> None:
+    registry = project.configs / "traces.yaml"
+    registry.write_text(f"traces:\n  a: {{}}\n  b:\n    sha256: '{'0' * 64}' # old\n  \"007\": {{}}\n")
+    for name in ("a.swf", "a.log", "b.swf", "007.swf", "unknown.swf"):
+        (project.raw / name).write_text(name)
+    digest = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("b.swf", "007.swf")}
+    done = hpcopt("lock")
+    assert (done.returncode, done.stdout) == (2, "Locked in configs/traces.yaml: 007.\n")
+    differs, claimed = done.stderr.splitlines()
+    assert "b: " in differs
+    assert "0" * 64 in differs
+    assert digest["b.swf"] in differs
+    assert "--replace" in differs
+    assert "2 sources claim the trace id: a.log, a.swf" in claimed
+    (project.raw / "a.log").unlink()
+    done = hpcopt("lock", "--replace")
+    assert (done.returncode, done.stdout) == (0, "Locked in configs/traces.yaml: a, b.\n")
+    assert f"    sha256: '{digest['b.swf']}' # old\n" in registry.read_text()
+    done = hpcopt("lock")
+    assert (done.returncode, done.stdout) == (0, "Nothing to lock.\n")

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hpcopt_assets.contracts.config import CONFIG_MODELS, FidelityConfig, PoliciesConfig, Policy
+from hpcopt_assets.contracts.config import CONFIG_MODELS, FidelityConfig, PoliciesConfig, Policy, TracesConfig
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.verdicts import combine
 from hpcopt_assets.contracts.vocabulary import Order, Verdict
@@ -112,6 +112,72 @@ def test_every_key_is_read_somewhere() -> None:
     # Two are read by the models themselves: a floor's unit is held against the measure's, and a split is
     # turned into entries.
     assert unread - {"Divergence.floor_unit", "Split.by"} == set()
+
+
+FLURRY = {"user": "21", "since": "2024-01-01T00:00:00Z", "until": "2024-02-01T00:00:00Z"}
+WHOLE = {
+    **{"url": "http://127.0.0.1/big.log", "sha256": "a" * 64, "format": "pbs", "dialect": "torque"},
+    **{"timezone": "Europe/Berlin", "fields": ["jobid"], "max_runtime_s": {"gpu": 5}, "exclude": [FLURRY]},
+    **{"licence": "CC0", "is_synthetic": True, "capacity_procs": 99, "unit": "nodes"},
+    "capacity_steps": [{"since": "2024-01-01T00:00:00Z", "capacity": 9}],
+    "split": {"by": "partition", "capacity": {"gpu": 4, "cpu": 5}},
+}
+
+
+def registry_of(**others: object) -> TracesConfig:
+    return TracesConfig.model_validate({"traces": {"big": WHOLE, "half": {"part_of": "big"}} | others})
+
+
+def test_a_part_is_read_as_the_whole_but_is_no_machine_of_its_size() -> None:
+    registry = registry_of()
+    whole = registry.entry("big")
+    for name, capacity in (("half", None), ("big.gpu", 4)):
+        part = registry.entry(name)
+        for key in (
+            *("sha256", "format", "dialect", "timezone", "fields", "max_runtime_s", "exclude"),
+            *("licence", "is_synthetic"),
+        ):
+            assert getattr(part, key) == getattr(whole, key), key
+        assert (part.part_of, part.capacity_procs, part.capacity_steps) == ("big", capacity, ())
+        assert (part.url, part.split) == (None, None)
+    assert registry.parts_of("big") == ("half", "big.gpu", "big.cpu")
+
+
+def test_the_entry_of_a_part_beats_the_whole_and_its_split() -> None:
+    stated = {
+        **{"capacity_procs": 3, "timezone": "UTC", "exclude": [], "note": "lent out"},
+        "capacity_steps": [{"since": "2024-02-01T00:00:00Z", "capacity": 2}],
+    }
+    for more in ({}, {"part_of": "big"}, {"part_of": None, "sha256": None}):
+        part = registry_of(**{"big.gpu": stated | more}).entry("big.gpu")
+        assert (part.capacity_procs, part.timezone, part.exclude, part.note) == (3, "UTC", (), "lent out")
+        assert [step.capacity for step in part.capacity_steps] == [2]
+        assert part.select is not None
+        assert (part.part_of, part.select.partitions, part.unit) == ("big", ("gpu",), "nodes")
+        assert part.sha256 == "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("others", "reason"),
+    [
+        ({"half": {"part_of": "big", "sha256": "b" * 64}}, "half is a part of big: url, sha256 and split"),
+        ({"big.gpu": {"url": "http://127.0.0.1/"}}, "big.gpu is a part of big: url, sha256 and split"),
+        ({"big.gpu": {"part_of": "other"}}, "the split of big makes it, its entry is a part of other"),
+        ({"x": {"part_of": "half"}}, "x: half is itself a part"),
+        ({"x": {"part_of": "big.gpu"}}, "x: big.gpu is itself a part"),
+        ({"half": {"part_of": "big", "format": "sacct"}}, "half, a part of big: dialect torque"),
+        (
+            {
+                "big": {"split": {"by": "queue", "capacity": {"a.b": 1}}},
+                "big.a": {"split": {"by": "queue", "capacity": {"b": 1}}},
+            },
+            "the splits of two traces make big.a.b",
+        ),
+    ],
+)
+def test_an_unsound_part_is_refused(others: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        registry_of(**others)
 
 
 def test_a_broken_file_is_a_config_error_naming_file_and_key(project: Project) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.detect import detect
+from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets_tests.ingest.helpers import LIMITS, line
 
 PBS = "04/05/2024 10:00:00;E;12.server;user=anna queue=batch ctime=1 qtime=1 etime=1 start=1 end=2\n"
@@ -34,6 +35,10 @@ FIRST_LINES: list[tuple[str, str, TraceFormat]] = [
 ]
 
 
+def detect_file(path: Path) -> TraceFormat:
+    return detect((SourceFile(path, path.name),), LIMITS, "made")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"), [case[1:] for case in FIRST_LINES], ids=[case[0] for case in FIRST_LINES]
 )
@@ -42,7 +47,7 @@ def test_the_format_of_a_text(text: str, expected: TraceFormat, tmp_path: Path):
     for raw in (text.encode(), text.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + text.encode()):
         for content in (raw, gzip.compress(raw)):
             path.write_bytes(content)
-            assert detect(path, LIMITS) is expected
+            assert detect_file(path) is expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_the_format_of_a_text(text: str, expected: TraceFormat, tmp_path: Path):
 def test_the_format_of_a_parquet_file(columns: tuple[str, ...], expected: TraceFormat, tmp_path: Path):
     path = tmp_path / "made.swf"
     pl.DataFrame({name: [1] for name in columns}).write_parquet(path)
-    assert detect(path, LIMITS) is expected
+    assert detect_file(path) is expected
 
 
 @pytest.mark.parametrize(
@@ -64,6 +69,7 @@ def test_the_format_of_a_parquet_file(columns: tuple[str, ...], expected: TraceF
         (b"id,submit\n1,2\n", "no line of a known format"),
         (b"1 2 3\n" * 300, "no line of a known format"),
         (b"\n\n", "no line of a known format"),
+        (b"# a comment\n", "no line of a known format"),
         (b"\xef\xbb\xbf", "no line of a known format"),
         (b"", "the file is empty"),
         (b"PAR1", "the parquet data cannot be read"),
@@ -74,5 +80,5 @@ def test_what_has_no_known_format_is_refused(raw: bytes, found: str, tmp_path: P
     path = tmp_path / "made.swf"
     path.write_bytes(raw)
     with pytest.raises(TraceError, match=found) as caught:
-        detect(path, LIMITS)
+        detect_file(path)
     assert caught.value.where == str(path)

@@ -1,12 +1,13 @@
 """A trace of several files: overlapping dumps in any order, locked hashes, one format."""
 
+import gzip
 import hashlib
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from hpcopt_assets.contracts.config import TraceEntry
+from hpcopt_assets.contracts.config import TraceEntry, TracesConfig
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS
@@ -85,6 +86,18 @@ def test_a_file_that_is_not_the_one_the_registry_locks_is_refused(tmp_path: Path
     assert "configs/traces.yaml" in caught.value.needed
 
 
+@pytest.mark.parametrize("trace_id", ["a", "a.gpu", "half"])
+def test_a_part_of_a_file_that_is_not_the_locked_one_is_refused_as_the_whole(trace_id: str, tmp_path: Path):
+    path = tmp_path / "a.swf"
+    path.write_text(line())
+    whole = {"sha256": "0" * 64, "split": {"by": "partition", "capacity": {"gpu": 4}}}
+    registry = TracesConfig.model_validate({"traces": {"a": whole, "half": {"part_of": "a"}}})
+    with pytest.raises(TraceError, match=f"needed: SHA-256 {'0' * 64}"):
+        raw_trace_rows(
+            (SourceFile(path, "a.swf"),), trace_id=trace_id, entry=registry.entry(trace_id), limits=LIMITS
+        )
+
+
 def test_the_hash_of_a_folder_does_not_depend_on_the_order_of_its_files(tmp_path: Path):
     paths = dumps(tmp_path)[:2]
     files = tuple(SourceFile(path, path.name) for path in paths)
@@ -98,10 +111,60 @@ def test_the_hash_of_a_folder_does_not_depend_on_the_order_of_its_files(tmp_path
     assert combined_sha256(renamed) != locked.sha256
 
 
-def test_files_of_two_formats_are_no_trace(tmp_path: Path):
-    swf, pbs = tmp_path / "a.swf", tmp_path / "b.log"
-    swf.write_text(line())
-    pbs.write_text("04/05/2024 10:00:00;Q;1.srv;queue=batch\n")
-    files = tuple(SourceFile(path, path.name) for path in (swf, pbs))
-    with pytest.raises(TraceError, match="files of formats pbs, swf; needed: one format for each trace"):
+PBS = "03/10/2024 12:00:00;E;5.srv;user=a queue=q ctime=1 qtime=1 etime=1 start=2 end=3 Exit_status=0\n"
+SACCT = "JobID|Submit|Start|End|State\n1|2024-03-01T10:00:00|2024-03-01T10:00:00|2024-03-01T11:00:00|FAILED\n"
+
+
+def folder_of(texts: dict[str, str | bytes], folder: Path) -> list[Path]:
+    for name, text in texts.items():
+        (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return [folder / name for name in texts]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_files_of_two_formats_are_no_trace(order: int, tmp_path: Path):
+    paths = folder_of({"a.swf": line(), "b.log": PBS}, tmp_path)[::order]
+    files = tuple(SourceFile(path, path.name) for path in paths)
+    said = r"files of formats pbs \(b.log\), swf \(a.swf\); needed: one format for each trace"
+    with pytest.raises(TraceError, match=said):
         raw_trace_rows(files, trace_id="a", entry=TraceEntry(), limits=LIMITS)
+    with pytest.raises(TraceError, match=said):
+        ingest_files(paths, tmp_path)
+
+
+@pytest.mark.parametrize("empty", ["", gzip.compress(b"")], ids=["empty", "packed"])
+@pytest.mark.parametrize(("text", "job"), [(PBS, "5.srv"), (SACCT, "1"), (line(), "1")])
+def test_a_day_without_jobs_costs_nothing(text: str, job: str, empty: str | bytes, tmp_path: Path):
+    paths = folder_of({"0": empty, "1": text, "2": empty}, tmp_path)
+    files = tuple(SourceFile(path, path.name) for path in paths)
+    rows = raw_trace_rows(files, trace_id="a", entry=TraceEntry(), limits=LIMITS)
+    assert rows["source_file"].to_list() == ["0", "1", "2"]
+    found = ingest_files(paths, tmp_path)
+    assert found.jobs["job_id"].to_list() == [job]
+    assert found.report.select("files_count", "lines_count").row(0) == (3, text.rstrip().count("\n") + 1)
+    assert found.report["sha256"].item() == combined_sha256(list(rows.select("source_file", "sha256").rows()))
+
+
+def test_files_that_are_all_empty_are_no_trace(tmp_path: Path):
+    paths = folder_of({"0": "", "1": gzip.compress(b"")}, tmp_path)
+    with pytest.raises(TraceError, match="the file is empty"):
+        ingest_files(paths, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("quiet", "text", "kind"),
+    [
+        ("; the server started\n", PBS, "pbs"),
+        ("; Version: 2.2\n", line(), "swf"),
+        ("# nothing\n", SACCT, "sacct"),
+        ("\n\n", PBS, "pbs"),
+    ],
+)
+def test_a_file_of_comments_alone_is_of_the_format_of_the_others(
+    quiet: str, text: str, kind: str, tmp_path: Path
+):
+    for names in (("0", "1"), ("1", "0")):
+        found = ingest_files(folder_of(dict(zip(names, (quiet, text), strict=True)), tmp_path), tmp_path)
+        assert found.report["format"].item() == kind
+        assert found.jobs.height == 1
+        assert found.report["rejects_count"].item() == 0

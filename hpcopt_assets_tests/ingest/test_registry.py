@@ -91,3 +91,14 @@ def test_the_report_names_the_format_and_keeps_the_registrys_notes(tmp_path: Pat
     assert found.report["notes"].item().to_list() == ["from the log", "Licence: CC0"]
     steps_told = found.report.select("capacity_step_at_s", "capacity_step_procs").row(0)
     assert steps_told == ([1_704_067_200], [32])
+
+
+def test_the_requests_that_a_replay_replaces_are_counted_by_what_is_said_in_their_place(tmp_path: Path):
+    limits = ("01:00:00", "00:00:00", "UNLIMITED", "Partition_Limit", "", "00:00:00")
+    text = "JobID|State|Submit|Start|End|Timelimit\n" + "".join(
+        f"{k}|COMPLETED|2024-06-02T09:00:00|2024-06-02T10:00:00|2024-06-02T11:00:00|{limit}\n"
+        for k, limit in enumerate(limits, start=1)
+    )
+    found = read_text(text, tmp_path).breakdown["requests_that_a_replay_replaces"]
+    assert found == {"zero": 2, "partition_limit": 1, "unknown": 1, "unlimited": 1}
+    assert read_text(line(requested_time=5), tmp_path).breakdown["requests_that_a_replay_replaces"] == {}

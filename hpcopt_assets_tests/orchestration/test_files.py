@@ -70,13 +70,33 @@ def test_a_folder_is_taken_in_whole_and_replaced_whole(project: Project, tmp_pat
 
 
 def test_parts_of_a_log_are_traces_of_their_own(project: Project) -> None:
-    (project.raw / "big.log").write_text("1\n")
-    assert known_traces(project.raw, REGISTRY) == dict.fromkeys(("big", "half", "big.cpu", "big.gpu"), "big")
+    file = project.raw / "big.log"
+    file.write_text("1\n")
+    known = known_traces(project.raw, REGISTRY)
+    assert known == {trace_id: [file] for trace_id in ("big", "half", "big.cpu", "big.gpu")}
     for trace_id in ("big", "half", "big.gpu"):
         assert source_files(project.raw, trace_id, REGISTRY) == [project.raw / "big.log"]
         assert resolve(project, REGISTRY, trace_id) == Wanted(trace_id)
     part = REGISTRY.entry("big.gpu")
     assert (part.part_of, part.capacity_procs, part.select) == ("big", 2, Select(partitions=("gpu",)))
+
+
+@pytest.mark.parametrize("part", ["big.gpu", "half"])
+@pytest.mark.parametrize("is_whole_there", [True, False])
+def test_a_part_and_a_file_never_share_an_id(
+    part: str, project: Project, tmp_path: Path, *, is_whole_there: bool
+) -> None:
+    if is_whole_there:
+        (project.raw / "big.log").write_text("1\n")
+    outside = tmp_path / f"{part}.swf"
+    outside.write_text("2\n")
+    with pytest.raises(InputError, match=f"{part}, is that of a part of big"):
+        resolve(project, REGISTRY, str(outside))
+    (project.raw / f"{part}.swf").write_text("2\n")
+    whole = "big.log" if is_whole_there else "big"
+    with pytest.raises(TraceError, match=rf"2 sources claim the trace id: {part}\.swf, {whole}, of which"):
+        source_files(project.raw, part, REGISTRY)
+    assert part in known_traces(project.raw, REGISTRY)
 
 
 def never(path: Path, trace_id: str) -> None:

@@ -104,6 +104,19 @@ def test_a_changed_entry_of_the_registry_is_a_reason_to_run(project: Project, ti
     assert tick() == []
 
 
+def test_parts_follow_their_file_and_what_is_said_of_it(project: Project, tick: Tick) -> None:
+    registry = project.configs / "traces.yaml"
+    before = registry.read_text()
+    drop(project.raw / "a.swf", swf())
+    for timezone in ("Europe/Berlin", "Asia/Tokyo"):
+        registry.write_text(before + f"  a:\n    timezone: {timezone}\n  half:\n    part_of: a\n")
+        assert tick() == ["a", "half"]
+    drop(project.raw / "a.swf", swf(jobs=61))
+    assert tick() == ["a", "half"]
+    drop(project.raw / "half.swf", swf())
+    assert tick() == ["half"]
+
+
 def test_a_link_is_followed_and_a_broken_one_is_seen(project: Project, tick: Tick, tmp_path: Path) -> None:
     drop(tmp_path / "elsewhere.swf", swf())
     (project.raw / "a.swf").symlink_to(tmp_path / "elsewhere.swf")
