@@ -14,7 +14,9 @@ from hpcopt_assets.contracts.vocabulary import (
     ClaimCriterion,
     EstimateSource,
     FidelityCriterion,
+    LeftOut,
     Outcome,
+    TraceFormat,
     Verdict,
     Window,
 )
@@ -49,8 +51,9 @@ def ranked(evidence: TraceEvidence) -> list[str]:
 def _trace(evidence: TraceEvidence) -> Item:
     facts = evidence.facts
     place = ", ".join(facts[key] for key in ("installation", "computer") if facts[key])
+    one = words.UNIT[facts["capacity_unit"]].removesuffix("s")
     machine = (
-        f"{plural(facts['capacity_procs'], 'processor')} ({words.CAPACITY[facts['capacity_source']]})"
+        f"{plural(facts['capacity_procs'], one)} ({words.CAPACITY[facts['capacity_source']]})"
         if facts["capacity_procs"] is not None
         else "a machine of unknown size"
     )
@@ -58,11 +61,11 @@ def _trace(evidence: TraceEvidence) -> Item:
         f"{plural(facts['jobs_count'], 'job')} on {machine}, first release {date(facts['first_release_s'])}, "
         f"last recorded end {date(facts['last_end_s'])}" + (f"; {place}." if place else ".")
     )
-    if facts["unix_start_s"] is None:
+    if facts["format"] == TraceFormat.SWF and facts["unix_start_s"] is None:
         text += " The log states no date: its times are counted from 1970-01-01."
     if facts["observed_over_capacity_s"]:
         text += (
-            " The log itself uses more processors than that for "
+            f" The log itself uses more {one}s than that for "
             f"{duration(facts['observed_over_capacity_s'])} (up to {count(facts['observed_peak_procs'])})."
         )
     return Item("Trace.", text)
@@ -149,12 +152,14 @@ def _left_out(evidence: TraceEvidence) -> Item:
     baseline = evidence.objective.claims.baseline
     schedule = evidence.schedules[baseline]
     observed = evidence.measured(OBSERVED, Window.WHOLE)
-    left_out = schedule["left_out"].drop_nulls().len()
+    left_out = schedule["left_out"].drop_nulls()
+    counts = left_out.value_counts(sort=True).iter_rows()
+    why = ", ".join(f"{count(jobs)} {words.LEFT_OUT[LeftOut(word)]}" for word, jobs in counts)
     fallbacks = schedule.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value).height
     return Item(
         "Left out.",
         f"{plural(evidence.facts['rejects_count'], 'line')} of the log rejected; "
-        f"{plural(left_out, 'job')} took no part in the replays; "
+        f"{plural(left_out.len(), 'job')} took no part in the replays{f' ({why})' if why else ''}; "
         f"{plural(fallbacks, 'replayed job')} had no requested runtime and got a stand-in; "
         f"{plural(observed['left_out_count'], 'job')} could not be measured as observed. What is not "
         "modelled is listed below.",

@@ -6,19 +6,33 @@ Not here: new numbers; every cell is read from a table.
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
-from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS, INGEST_REPORT, REPLAY_MEASURES
+from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT
+from hpcopt_assets.contracts.tables import (
+    CLAIM_VERDICTS,
+    FIDELITY_VERDICTS,
+    INGEST_REPORT,
+    REPLAY_MEASURES,
+    REPLAY_SCHEDULE,
+    TRACE_JOBS,
+)
 from hpcopt_assets.contracts.vocabulary import (
+    DEMANDS,
     OBSERVED,
     CapacitySource,
     ClaimCriterion,
     FidelityCriterion,
+    Outcome,
+    QualityFlag,
     Unit,
     Verdict,
     Window,
@@ -30,6 +44,9 @@ from hpcopt_assets.orchestration.sources import known_traces
 from hpcopt_assets.orchestration.terminal import plural, print_table, say
 
 PROSE_WIDTH = 100
+HOUR_S = 3600
+MANY = 0.1
+# Share of jobs from which on something is no exception.
 SAMPLE_QUERY = "SELECT trace_id, policy, p95_bsld FROM replay_measures WHERE time_window = 'steady'"
 COLUMNS = ["policy", "p95 bounded slowdown", "mean wait", "utilisation", "like the record?", "verdict"]
 
@@ -43,6 +60,7 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
     say(f"DuckDB catalog  {project.duckdb}")
     for trace_id in trace_ids:
         say(f"Dossier         {project.dossier_of(trace_id)}")
+        say(f"Profile         {project.profiles / trace_id} (figures)")
     policy_id = configs.objective.claims.baseline
     source = known_traces(project.raw, configs.traces)[trace_ids[0]][0]
     hpcopt = _shown(Path(sys.executable).with_name("hpcopt"))
@@ -55,59 +73,121 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
 def _shown(path: Path) -> str:
     """The path as one would type it here."""
     here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    return shlex.quote(str(path.relative_to(here)) if path.is_relative_to(here) else str(path))
+
+
+class _Found:
+    """The store's tables of one trace, read when they are asked for."""
+
+    def __init__(self, project: Project, trace_id: str) -> None:
+        self._store, self.trace_id = project.store, trace_id
+        self.facts: dict[str, Any] = self.table(INGEST_REPORT).row(0, named=True)
+
+    def table(self, of: Table, *columns: str, key: tuple[str, ...] | None = None) -> pl.DataFrame:
+        """A table, or some of its columns."""
+        path = part_path(self._store, key or (of.name,), self.trace_id)
+        return pl.read_parquet(path, columns=list(columns) or None, hive_partitioning=False, glob=False)
+
+    def claims(self) -> dict[str, pl.DataFrame]:
+        """The rows of each candidate's claim."""
+        return {str(policy): rows for (policy,), rows in self.table(CLAIM_VERDICTS).group_by("policy")}
 
 
 def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
-    def table(of: Table) -> pl.DataFrame:
-        return pl.read_parquet(
-            part_path(project.store, (of.name,), trace_id), hive_partitioning=False, glob=False
-        )
-
-    facts = table(INGEST_REPORT).row(0, named=True)
-    steady = table(REPLAY_MEASURES).filter(pl.col("time_window") == Window.STEADY)
-    fidelity = table(FIDELITY_VERDICTS).filter(pl.col("criterion") == FidelityCriterion.OVERALL)
-    claims = table(CLAIM_VERDICTS).filter(pl.col("criterion") == ClaimCriterion.OVERALL)
+    found = _Found(project, trace_id)
+    facts, claims = found.facts, found.claims()
+    steady = found.table(REPLAY_MEASURES).filter(pl.col("time_window") == Window.STEADY)
+    fidelity = found.table(FIDELITY_VERDICTS).filter(pl.col("criterion") == FidelityCriterion.OVERALL)
     likeness = dict(fidelity.select("policy", "verdict").iter_rows())
-    outcome = {row["policy"]: row for row in claims.iter_rows(named=True)}
-    baseline = configs.objective.claims.baseline
-
-    def verdict(policy_id: str) -> str:
-        policy = configs.policies.get(policy_id)
-        if policy_id == OBSERVED:
-            return "what was recorded"
-        if policy_id == baseline:
-            return "the baseline"
-        if policy is not None and policy.is_bound:
-            return "a bound, no candidate"
-        return str(outcome[policy_id]["outcome"] or Verdict.NOT_ASSESSED)
-
-    def cells(row: dict[str, object]) -> list[str]:
-        policy_id = str(row["policy"])
-        return [
-            policy_id,
-            _real(row["p95_bsld"], "{:,.1f}"),
-            _real(row["mean_wait_s"], "{:,.0f} s"),
-            _real(row["utilisation_ratio"], "{:.1%}"),
-            likeness.get(policy_id, ""),
-            verdict(policy_id),
-        ]
-
     is_inferred = facts["capacity_source"] == CapacitySource.OBSERVED_PEAK
-    of = "nodes" if facts["capacity_unit"] == Unit.NODES else "processors"
     say(
-        f"\n{trace_id}: {facts['jobs_count']:,} jobs on {facts['capacity_procs']:,} {of}"
+        f"\n{trace_id}: {plural(facts['jobs_count'], 'job')} on {facts['capacity_procs']:,} {_unit(facts)}"
         f"{' (inferred: the most in use at once)' if is_inferred else ''}, "
         f"{plural(facts['rejects_count'], 'line')} rejected (steady window below)"
     )
-    print_table(COLUMNS, [cells(row) for row in steady.iter_rows(named=True)])
-    for policy_id, row in outcome.items():
-        policy = configs.policies.get(policy_id)
-        if policy is not None and not policy.is_bound:
-            said = textwrap.wrap(f"{policy_id}: {row['reason']}", PROSE_WIDTH, subsequent_indent="    ")
-            say("\n".join(said))
+    for caveat in _caveats(found, configs):
+        _say_prose(f"! {caveat}")
+    rows = [
+        [
+            row["policy"],
+            _real(row["p95_bsld"], "{:,.1f}"),
+            _real(row["mean_wait_s"], "{:,.0f} s"),
+            _real(row["utilisation_ratio"], "{:.1%}"),
+            likeness.get(row["policy"], ""),
+            _verdict(row["policy"], claims, configs),
+        ]
+        for row in steady.iter_rows(named=True)
+    ]
+    print_table(COLUMNS, rows)
+    for policy_id, claim in claims.items():
+        overall = claim.row(by_predicate=pl.col("criterion") == ClaimCriterion.OVERALL, named=True)
+        if overall["outcome"] in (Outcome.ACCEPTED, Outcome.CONDITIONAL):
+            _say_prose(f"{policy_id}: {overall['reason'].removesuffix(NOT_MODELLED_IN_SHORT).strip()}")
+    _say_prose(f"{NOT_MODELLED_IN_SHORT} Each verdict with its reasons is in the dossier.")
     say()
 
 
-def _real(value: object, pattern: str) -> str:
-    return "-" if value is None else pattern.format(value)
+def _verdict(policy_id: str, claims: Mapping[str, pl.DataFrame], configs: Configs) -> str:
+    """What the policy is, or how its claim came out and which demands it failed."""
+    policy = configs.policies.get(policy_id)
+    if policy_id == OBSERVED:
+        return "what was recorded"
+    if policy_id == configs.objective.claims.baseline:
+        return "the baseline"
+    if policy is not None and policy.is_bound:
+        return "knows true runtimes, no candidate"
+    claim = claims[policy_id]
+    outcome = claim.filter(pl.col("criterion") == ClaimCriterion.OVERALL)["outcome"].item()
+    failed = claim.filter(pl.col("criterion").is_in(DEMANDS), verdict=Verdict.FAIL.value)["criterion"]
+    return str(outcome or Verdict.NOT_ASSESSED) + (f": {', '.join(failed)}" if failed.len() else "")
+
+
+def _caveats(found: _Found, configs: Configs) -> Iterator[str]:
+    """What must be known before the numbers are believed."""
+    facts = found.facts
+    told = facts["job_lines_count"] + facts["rejects_count"]
+    if facts["rejects_count"] > configs.ingest.warn_reject_ratio * told:
+        yield (
+            f"{facts['rejects_count'] / told:.1%} of the lines became no job: trace_rejects tells which and "
+            "why, line by line."
+        )
+    if facts["observed_over_capacity_s"]:
+        hours = facts["observed_over_capacity_s"] / HOUR_S
+        yield (
+            f"The record uses more than the machine has for {hours:,.1f} h, up to "
+            f"{facts['observed_peak_procs']:,} {_unit(facts)}: is its size right?"
+        )
+    key = ("replay", configs.objective.claims.baseline)
+    left_out = found.table(REPLAY_SCHEDULE, "left_out", key=key)["left_out"].drop_nulls()
+    if left_out.len():
+        reasons = left_out.value_counts(sort=True).iter_rows()
+        words = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
+        yield f"Of the record's jobs, {left_out.len():,} take no part in the replays: {words}."
+    flags = found.table(TRACE_JOBS, "quality_flags")["quality_flags"]
+
+    def share(flag: QualityFlag) -> float:
+        return float(flags.list.contains(flag.value).sum()) / flags.len()
+
+    differs, recovered = share(QualityFlag.ALLOCATED_DIFFERS), share(QualityFlag.RECOVERED_FIELDS)
+    if facts["capacity_unit"] == Unit.PROCS and differs > MANY:
+        yield (
+            f"{differs:.0%} of the jobs were given other processors than they asked for, and replays give "
+            "what was asked. Where whole nodes are given, say `unit: nodes` in configs/traces.yaml."
+        )
+    if recovered > MANY:
+        yield (
+            f"{recovered:.0%} of the jobs were put together from lines that do not fit the columns: are the "
+            "columns right?"
+        )
+
+
+def _unit(facts: Mapping[str, Any]) -> str:
+    return "nodes" if facts["capacity_unit"] == Unit.NODES else "processors"
+
+
+def _say_prose(text: str) -> None:
+    say("\n".join(textwrap.wrap(text, PROSE_WIDTH, subsequent_indent="    ")))
+
+
+def _real(value: Any, form: str) -> str:
+    return "unknown" if value is None else form.format(value)
