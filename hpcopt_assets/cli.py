@@ -113,7 +113,8 @@ def run(
             pass
 
     # Each file is read once before anything is copied: a bad one must not take a good one's place.
-    take_in(project, wanted, probe)
+    for copied in take_in(project, wanted, probe):
+        say(copied)
     named = [name for item in wanted for name in (item.trace_id, *configs.traces.parts_of(item.trace_id))]
     trace_ids = list(dict.fromkeys(named)) or list(known_traces(project.raw, configs.traces))
     if not trace_ids:

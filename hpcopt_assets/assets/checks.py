@@ -17,6 +17,7 @@ from hpcopt_assets.contracts.tables import INGEST_REPORT, INVARIANT_REPORT, TABL
 from hpcopt_assets.contracts.vocabulary import Verdict
 from hpcopt_assets.orchestration.io import TABLE_METADATA, markdown_table
 from hpcopt_assets.orchestration.partitions import traces
+from hpcopt_assets.orchestration.progress import IN_WORDS
 
 CONTRACT_CHECK = "keeps_its_contract"
 
@@ -83,6 +84,9 @@ def reject_check(limits: IngestConfig) -> dg.AssetChecksDefinition:
             passed=ratio <= limits.warn_reject_ratio,
             severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
             metadata={
+                IN_WORDS: f"{ratio:.1%} of the data lines became no job; more than "
+                f"{limits.max_reject_ratio:.0%} stop a trace (configs/ingest.yaml). The table trace_rejects "
+                "tells each with its reason; `hpcopt ingest FILE --out FOLDER` writes it to look at.",
                 "rejects_ratio": ratio,
                 "rejects_count": row["rejects_count"],
                 "warn_above_ratio": limits.warn_reject_ratio,

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from hpcopt_assets.contracts.errors import HpcoptError
+from hpcopt_assets.contracts.errors import HpcoptError, InputError
 
 LOGGER = "progress"
+IN_WORDS = "in_words"
+# Metadata of a check that says in a sentence what is wrong with the input, and what to do.
 
 
 class _ProgressHandler(logging.Handler):
@@ -62,9 +64,12 @@ def failures(result: dg.ExecuteInProcessResult) -> list[Failure]:
         if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             check = event.asset_check_evaluation_data
             if not check.passed:
+                where, said = check.asset_key.to_user_string(), check.metadata.get(IN_WORDS)
                 text = "; ".join(f"{name}: {value.value}" for name, value in check.metadata.items())
                 found.append(
-                    Failure(check.asset_key.to_user_string(), f"{check.check_name} failed: {text}", 1)
+                    Failure(where, f"{check.check_name} failed: {text}", 1)
+                    if said is None
+                    else Failure(where, str(said.value), InputError.exit_code)
                 )
         elif event.is_step_failure and event.step_key is not None:
             error = event.step_failure_data.error

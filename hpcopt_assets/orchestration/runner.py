@@ -89,25 +89,23 @@ def resolve(project: Project, registry: TracesConfig, item: str) -> Wanted:
             where=item,
             next_step="Rename the file, or remove the other one.",
         )
-    is_there = target.exists() and (target.samefile(path) or _same(target, path))
+    is_there = target.exists() and (target.samefile(path) or _holds(target, path))
     return Wanted(trace_id, None if is_there else path)
 
 
-def _same(one: Path, other: Path) -> bool:
-    """Whether two sources hold the same files."""
-    mine, its = files_of(one), files_of(other)
-    names = [[path.relative_to(top) for path in paths] for top, paths in ((one, mine), (other, its))]
-    return (
-        one.is_dir() == other.is_dir()
-        and names[0] == names[1]
-        and all(filecmp.cmp(a, b, shallow=False) for a, b in zip(mine, its, strict=True))
-    )
+def _holds(target: Path, source: Path) -> bool:
+    """Whether a source in data/raw has all that another holds: the file, or each file of the folder."""
+    if target.is_dir() != source.is_dir():
+        return False
+    pairs = [(path, target / path.relative_to(source)) for path in files_of(source)]
+    return all(mine.is_file() and filecmp.cmp(path, mine, shallow=False) for path, mine in pairs)
 
 
-def take_in(project: Project, wanted: Sequence[Wanted], probe: Probe) -> None:
-    """Copy the files and folders that are not in data/raw yet, each whole, after all of them could be read.
+def take_in(project: Project, wanted: Sequence[Wanted], probe: Probe) -> list[str]:
+    """Copy what is not in data/raw yet, each source whole, after all of them could be read.
 
-    A file that cannot become a table, or two files for one id, raise before anything is copied.
+    A folder's files are added to those of the folder that is there. Says what was added and what replaced. A
+    file that cannot become a table, or two files for one id, raise before anything is copied.
     """
     twice = {w.trace_id for w in wanted if w.source and sum(o.trace_id == w.trace_id for o in wanted) > 1}
     if twice:
@@ -120,21 +118,33 @@ def take_in(project: Project, wanted: Sequence[Wanted], probe: Probe) -> None:
     new = [(item.source, item.trace_id) for item in wanted if item.source is not None]
     for source, trace_id in new:
         probe(source, trace_id)
-    for source, _ in new:
-        if source.is_dir():
-            _replace_folder(project.raw / source.name, source)
-        else:
-            with beside(project.raw / source.name) as temporary:
-                shutil.copyfile(source, temporary)
+    return [_copy(source, project.raw / source.name) for source, _ in new]
 
 
-def _replace_folder(target: Path, source: Path) -> None:
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file, or add a folder's files, in one step; what was done."""
+    if source.is_dir():
+        return _add_folder(source, target)
+    before = target.stat().st_size if target.exists() else None
+    with beside(target) as temporary:
+        shutil.copyfile(source, temporary)
+    was = "" if before is None else f", in place of another of {before:,} bytes"
+    return f"Copied {source} to {target} ({target.stat().st_size:,} bytes{was})."
+
+
+def _add_folder(source: Path, target: Path) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
+    replaced = sum((target / path.relative_to(source)).is_file() for path in files_of(source))
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as beside_it:
-        shutil.copytree(source, Path(beside_it) / "new")
+        new = Path(beside_it) / "new"
+        if target.exists():
+            shutil.copytree(target, new)
+        shutil.copytree(source, new, dirs_exist_ok=True)
         if target.exists():
             target.rename(Path(beside_it) / "old")
-        (Path(beside_it) / "new").rename(target)
+        new.rename(target)
+    count = len(files_of(source))
+    return f"Copied the files of {source} to {target}: {count}, of which {replaced} replaced others."
 
 
 def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance, trace_id: str) -> list[Failure]:

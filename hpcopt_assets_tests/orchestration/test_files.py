@@ -54,19 +54,35 @@ REGISTRY = TracesConfig(
 )
 
 
-def test_a_folder_is_taken_in_whole_and_replaced_whole(project: Project, tmp_path: Path) -> None:
-    folder = tmp_path / "months"
+def test_a_folders_files_are_added_to_those_that_are_there(project: Project, tmp_path: Path) -> None:
+    folder, mine = tmp_path / "months", project.raw / "months"
     (folder / "deep").mkdir(parents=True)
     (folder / "jan.log").write_text("1\n")
     (folder / "deep" / "feb.log").write_text("2\n")
     wanted = resolve(project, REGISTRY, str(folder))
     assert wanted == Wanted("months", folder)
-    take_in(project, [wanted], lambda *_: None)
+    assert take_in(project, [wanted], lambda *_: None)[0].endswith("2, of which 0 replaced others.")
     assert resolve(project, REGISTRY, str(folder)) == Wanted("months")
-    (folder / "jan.log").unlink()
-    take_in(project, [resolve(project, REGISTRY, str(folder))], lambda *_: None)
-    assert [path.name for path in files_of(project.raw / "months")] == ["feb.log"]
+    (folder / "jan.log").rename(folder / "mar.log")
+    (folder / "deep" / "feb.log").write_text("more\n")
+    said = take_in(project, [resolve(project, REGISTRY, str(folder))], lambda *_: None)
+    assert said == [f"Copied the files of {folder} to {mine}: 2, of which 1 replaced others."]
+    assert {path.name: path.read_text() for path in files_of(mine)} == {
+        "jan.log": "1\n",
+        "feb.log": "more\n",
+        "mar.log": "1\n",
+    }
     assert [path.name for path in project.raw.iterdir()] == ["months"]
+    (folder / "deep" / "feb.log").unlink()
+    assert resolve(project, REGISTRY, str(folder)) == Wanted("months")  # all that it has is there
+
+
+def test_a_file_in_place_of_another_is_said(project: Project, tmp_path: Path) -> None:
+    (project.raw / "a.log").write_text("longer\n")
+    file = tmp_path / "a.log"
+    file.write_text("1\n")
+    said = take_in(project, [resolve(project, REGISTRY, str(file))], lambda *_: None)
+    assert said == [f"Copied {file} to {project.raw / 'a.log'} (2 bytes, in place of another of 7 bytes)."]
 
 
 def test_parts_of_a_log_are_traces_of_their_own(project: Project) -> None:
