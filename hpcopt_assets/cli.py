@@ -497,12 +497,13 @@ def query(
 def schemas(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("schemas"),
 ) -> None:
-    """Write the JSON Schema of every table and config file."""
+    """Write the JSON Schema of every table, every config file and the adapter's messages."""
     from hpcopt_assets.contracts.schemas import all_json_schemas
     from hpcopt_assets.orchestration.files import write_beside
 
     documents = all_json_schemas()
-    ours = {path.name for kind in ("table", "config") for path in out.glob(f"{kind}.*.json")}
+    kinds = ("table.*.json", "config.*.json", "adapter_*.json")
+    ours = {path.name for kind in kinds for path in out.glob(kind)}
     for stale in ours - {f"{name}.json" for name in documents}:
         (out / stale).unlink()
     for name, document in documents.items():
