@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, Strict, StrictBool
+from pydantic import BeforeValidator, Field, Strict, StrictBool
 
 from hpcopt_assets.contracts.config import Frozen, PolicyId, Words
 from hpcopt_assets.contracts.vocabulary import Estimate, Order, Overrun
 
-ADAPTER_VERSION = 1
+ADAPTER_VERSION: Literal[1] = 1
 # Goes up when a field changes its meaning or goes; a policy may refuse what it does not know.
 GROUP = "hpcopt.policies"
 # Of the entry points by which packages offer policies.
@@ -30,11 +30,18 @@ Position = Annotated[Whole, Field(ge=0)]
 Instant = Annotated[Whole, Field(le=LAST_INSTANT_S)]
 
 
+def _as_list(value: object) -> object:
+    """Refuse what has no order of its own, such as a set."""
+    if not isinstance(value, list | tuple):
+        raise ValueError("a list is needed, in the order in which jobs start")
+    return value
+
+
 class VisibleJob(Frozen):
     """What is known of any released job."""
 
     position: Position = Field(
-        description="Place among the replayed jobs in trace order, from 0. The key: decisions name jobs by it."
+        description="Place among the replayed jobs in trace order, from 0: decisions name jobs by it."
     )
     job_id: str = Field(description="Id in the log; attempts of one job share it.")
     attempt: Whole = Field(ge=1, description="Which attempt of the job this is, from 1.")
@@ -77,7 +84,7 @@ class AdapterSnapshot(Frozen):
         description="Processors that nobody holds; below 0 where the machine has shrunk below what runs."
     )
     queued: tuple[QueuedJob, ...] = Field(description="Jobs that wait, by (release_s, position).")
-    running: tuple[RunningJob, ...] = Field(description="Jobs that run, in the order of their starts.")
+    running: tuple[RunningJob, ...] = Field(description="Jobs that run, by (start_s, position).")
 
 
 class Reservation(Frozen):
@@ -90,7 +97,7 @@ class Reservation(Frozen):
 class AdapterDecision(Frozen):
     """What an external policy answers."""
 
-    start: tuple[Position, ...] = Field(
+    start: Annotated[tuple[Position, ...], BeforeValidator(_as_list)] = Field(
         json_schema_extra={"uniqueItems": True},
         description="Positions of queued jobs that start now, in this order. Together they must fit into "
         "free_procs.",

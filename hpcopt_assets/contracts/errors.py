@@ -66,7 +66,7 @@ class TraceError(InputError):
 
 
 class PolicyError(HpcoptError):
-    """An external policy cannot be used: not there, not the only one of its name, or its answer is refused."""
+    """An external policy is not there, not the only one of its name, or its answer is refused."""
 
 
 class ContractError(HpcoptError):

@@ -1,6 +1,7 @@
 """What is generated from the contracts: pandera schemas and JSON Schema documents.
 
-In:  tables, config models and the adapter's messages.   Out: `validate`, `validate_file`, `table_json_schema`, `all_json_schemas`.
+In:  tables, config models and the adapter's messages.
+Out: `validate`, `validate_file`, `table_json_schema`, `all_json_schemas`.
 Not here: the Dagster column schema (orchestration/, the only room that knows Dagster).
 """
 
