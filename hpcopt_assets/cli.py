@@ -442,9 +442,15 @@ def _replay_external(jobs: pl.DataFrame, policy: ExternalPolicy, procs: int) -> 
     from hpcopt_assets.orchestration.external import load_policy
     from hpcopt_assets.simulate.external import replay_external
 
-    complain(f"{policy.id} is external: it is asked at every pass of the reference loop, which is slow.")
+    complain(
+        f"{policy.id} is external: it is asked at every pass of the reference loop, which is slow "
+        f"({plural(jobs.height, 'job')})."
+    )
+    progress = Progress(
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    )  # piped, it would leave an empty line
     # What a policy prints must not stand among the measures.
-    with redirect_stdout(sys.stderr), Progress(console=Console(stderr=True), transient=True) as bar:
+    with redirect_stdout(sys.stderr), progress as bar:
         task = bar.add_task(policy.id, total=None)
         done = replay_external(
             jobs,
@@ -453,10 +459,10 @@ def _replay_external(jobs: pl.DataFrame, policy: ExternalPolicy, procs: int) -> 
             procs,
             tell=lambda started, total: bar.update(task, completed=started, total=total),
         )
-    promised = plural(done.promised_count, "reservation")
+    promised, kept = done.promised_count, done.promised_count - done.broken_count
     complain(
-        f"{policy.id} was asked {plural(done.passes_count, 'time')}, and spoke of {promised}"
-        + (f", {done.broken_count:,} of which it did not keep." if done.promised_count else ".")
+        f"{policy.id} was asked {plural(done.passes_count, 'time')}"
+        + (f"; of {plural(promised, 'reservation')} it kept {kept:,}." if promised else ".")
     )
     return done.replay
 

@@ -21,8 +21,8 @@ GROUP = "hpcopt.policies"
 # Of the entry points by which packages offer policies.
 
 LAST_INSTANT_S = 2**53 - 1
-# The largest whole number that every reader of JSON keeps exact. Plans may lie beyond the tables' last
-# instant, starts may not.
+# A policy may name instants beyond the last one of the tables, where no job can start, but none that some
+# reader of JSON does not keep exact.
 
 Whole = Annotated[int, Strict()]
 # Neither True nor "1" nor 1.0 is the number 1: a slip of the policy must not start job 1.
@@ -45,8 +45,8 @@ class VisibleJob(Frozen):
     )
     job_id: str = Field(description="Id in the log; attempts of one job share it.")
     attempt: Whole = Field(ge=1, description="Which attempt of the job this is, from 1.")
-    submit_s: Instant = Field(description="Seconds since the epoch: submission.")
-    release_s: Instant = Field(description="Seconds since the epoch: from here on the job may start.")
+    submit_s: Whole = Field(description="Seconds since the epoch: submission.")
+    release_s: Whole = Field(description="Seconds since the epoch: from here on the job may start.")
     procs: Whole = Field(ge=1, description="Processors that the job holds while it runs.")
     requested_runtime_s: Whole = Field(
         ge=1, description="Seconds: the requested runtime, or what stands in for a missing one."
@@ -67,8 +67,8 @@ class QueuedJob(VisibleJob):
 class RunningJob(VisibleJob):
     """A job that runs."""
 
-    start_s: Instant = Field(description="Seconds since the epoch: start in this replay.")
-    expected_end_s: Instant = Field(
+    start_s: Whole = Field(description="Seconds since the epoch: start in this replay.")
+    expected_end_s: Whole = Field(
         description="Seconds since the epoch, always beyond now: start plus requested runtime; of a job that "
         "has outlived that, the first of the overrun rule's steps that lies ahead."
     )
@@ -78,7 +78,7 @@ class AdapterSnapshot(Frozen):
     """What an external policy is shown at a scheduling pass: all it can know, and no actual runtime."""
 
     schema_version: Literal[1] = Field(description="Version of this contract.")
-    now_s: Instant = Field(description="Seconds since the epoch: the clock.")
+    now_s: Whole = Field(description="Seconds since the epoch: the clock.")
     capacity_procs: Whole = Field(ge=0, description="Processors of the machine as it is now.")
     free_procs: Whole = Field(
         description="Processors that nobody holds; below 0 where the machine has shrunk below what runs."

@@ -66,7 +66,7 @@ class TraceError(InputError):
 
 
 class PolicyError(HpcoptError):
-    """An external policy is not there, not the only one of its name, or its answer is refused."""
+    """An external policy is not the only one of its name, fails, or answers what cannot be done."""
 
 
 class ContractError(HpcoptError):

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from hpcopt_assets.contracts.adapter import GROUP, ExternalPolicy
 from hpcopt_assets.contracts.config import Policy
-from hpcopt_assets.contracts.errors import PolicyError
+from hpcopt_assets.contracts.errors import ConfigError, PolicyError
 from hpcopt_assets.contracts.protocols import Decide
 from hpcopt_assets.contracts.vocabulary import OBSERVED
 from hpcopt_assets.orchestration.configs import Configs
@@ -27,12 +27,12 @@ def external_policies(configs: Configs) -> list[ExternalPolicy]:
 
 
 def find_policy(configs: Configs, policy_id: str) -> Policy | ExternalPolicy:
-    """The policy of that id, ours or external; `PolicyError` names what there is."""
+    """The policy of that id, ours or external; `ConfigError` lists those there are."""
     if policy_id in _names():
         return _described(configs, policy_id)
     policy = configs.policies.get(policy_id)
     if policy is None:
-        raise PolicyError(
+        raise ConfigError(
             found=f"policy {policy_id!r}",
             needed=f"one of {', '.join(configs.policies.ids)}; or an external one: "
             f"{', '.join(_names()) or 'none is installed'}",
