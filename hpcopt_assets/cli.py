@@ -10,7 +10,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,9 +28,11 @@ from hpcopt_assets.warehouse.forms import Form, form_of
 if TYPE_CHECKING:
     import polars as pl
 
+    from hpcopt_assets.contracts.adapter import ExternalPolicy
     from hpcopt_assets.ingest.reader import Ingested
     from hpcopt_assets.orchestration.configs import Configs
     from hpcopt_assets.orchestration.jobs_file import Machine
+    from hpcopt_assets.simulate.engine import Replay
 
 app = typer.Typer(
     add_completion=False,
@@ -248,14 +250,18 @@ def lock(
 
 @app.command()
 def policies() -> None:
-    """List the scheduling policies and their parameters."""
+    """List the scheduling policies and their parameters; external ones are those of installed packages."""
+    from hpcopt_assets.orchestration.external import external_policies
+
     _, configs = _configs()
+    external = external_policies(configs)
     print_table(
         ["policy", "order", "backfill", "tail order", "estimate", "hold", "overrun", "what it is"],
         [
             [p.id, p.order, p.backfill, p.backfill_order, p.estimate, p.hold, p.overrun, p.means]
             for p in configs.policies.policies
-        ],
+        ]
+        + [[p.id, "external", "-", "-", "-", "-", p.overrun, p.means] for p in external],
     )
 
 
@@ -378,18 +384,20 @@ def replay(
     """Replay one trace under one policy and measure the schedule."""
     import polars as pl
 
-    from hpcopt_assets.contracts.config import MeasuresConfig, Policy
+    from hpcopt_assets.contracts.adapter import ExternalPolicy
+    from hpcopt_assets.contracts.config import MeasuresConfig
     from hpcopt_assets.contracts.vocabulary import Window
     from hpcopt_assets.measures.capacity import Capacity
     from hpcopt_assets.measures.schedule import Schedule
     from hpcopt_assets.measures.summary import measure
+    from hpcopt_assets.orchestration.external import find_policy
     from hpcopt_assets.orchestration.files import beside
     from hpcopt_assets.simulate.engine import replay as replay_jobs
 
     _, configs = _configs()
-    chosen = configs.policy(policy)
+    chosen = find_policy(configs, policy)
     if overrun is not None:
-        chosen = Policy.model_validate(chosen.model_dump() | {"overrun": overrun})
+        chosen = chosen.model_copy(update={"overrun": overrun})
     constants = configs.objective.measures
     if tau is not None:
         constants = MeasuresConfig.model_validate(constants.model_dump() | {"tau_s": tau})
@@ -397,7 +405,10 @@ def replay(
         raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
     jobs, machine = _jobs_and_machine(path, configs)
     procs, source = _capacity(path, capacity, machine)
-    result = replay_jobs(jobs, chosen, procs)
+    if isinstance(chosen, ExternalPolicy):
+        result = _replay_external(jobs, chosen, procs)
+    else:
+        result = replay_jobs(jobs, chosen, procs)
     schedule = Schedule.of(result.schedule)
     whole, steady = (
         measure(schedule, capacity=Capacity(procs), config=constants, window=window)
@@ -434,6 +445,39 @@ def replay(
             ["measure", "whole trace", "steady window"],
             [[key, cell(whole[key]), cell(steady[key])] for key in whole],
         )
+
+
+def _replay_external(jobs: pl.DataFrame, policy: ExternalPolicy, procs: int) -> Replay:
+    """A replay under an external policy, with its progress and what came of it on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from hpcopt_assets.orchestration.external import load_policy
+    from hpcopt_assets.simulate.external import replay_external
+
+    complain(
+        f"{policy.id} is external: it is asked at every pass of the reference loop, which is slow "
+        f"({plural(jobs.height, 'job')})."
+    )
+    progress = Progress(
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    )  # piped, it would leave an empty line
+    # What a policy prints must not stand among the measures.
+    with redirect_stdout(sys.stderr), progress as bar:
+        task = bar.add_task(policy.id, total=None)
+        done = replay_external(
+            jobs,
+            policy,
+            load_policy(policy.id),
+            procs,
+            tell=lambda started, total: bar.update(task, completed=started, total=total),
+        )
+    promised, kept = done.promised_count, done.promised_count - done.broken_count
+    complain(
+        f"{policy.id} was asked {plural(done.passes_count, 'time')}"
+        + (f"; of {plural(promised, 'reservation')} it kept {kept:,}." if promised else ".")
+    )
+    return done.replay
 
 
 def _jobs_and_machine(path: Path, configs: Configs) -> tuple[pl.DataFrame, Machine | None]:
@@ -510,12 +554,13 @@ def query(
 def schemas(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("schemas"),
 ) -> None:
-    """Write the JSON Schema of every table and config file."""
+    """Write the JSON Schema of every table, every config file and the adapter's messages."""
     from hpcopt_assets.contracts.schemas import all_json_schemas
     from hpcopt_assets.orchestration.files import write_beside
 
     documents = all_json_schemas()
-    ours = {path.name for kind in ("table", "config") for path in out.glob(f"{kind}.*.json")}
+    kinds = ("table.*.json", "config.*.json", "adapter_*.json")
+    ours = {path.name for kind in kinds for path in out.glob(kind)}
     for stale in ours - {f"{name}.json" for name in documents}:
         (out / stale).unlink()
     for name, document in documents.items():

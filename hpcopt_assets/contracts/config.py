@@ -42,6 +42,7 @@ Ratio = Annotated[float, Field(ge=0.0, le=1.0)]
 Seconds = Annotated[int, Field(ge=1, le=TIME_MAX_S)]
 Procs = Annotated[int, Field(ge=1, le=PROCS_MAX)]
 Words = Annotated[str, Field(min_length=1)]
+PolicyId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
 class Frozen(BaseModel):
@@ -60,7 +61,7 @@ RESERVED = (Order.SUBMIT, BackfillOrder.QUEUE, Estimate.REQUESTED, Estimate.REQU
 class Policy(Frozen):
     """One scheduling policy: parameters of the one engine."""
 
-    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+    id: PolicyId
     means: Words
     order: Order
     backfill: Backfill

@@ -65,6 +65,10 @@ class TraceError(InputError):
     """A raw trace cannot become a table: empty, unreadable, binary, no job line, two files for one id."""
 
 
+class PolicyError(HpcoptError):
+    """An external policy is not the only one of its name, fails, or answers what cannot be done."""
+
+
 class ContractError(HpcoptError):
     """A table does not have the columns, types or values that its contract states."""
 

@@ -6,7 +6,9 @@ In:  nothing.   Out: Protocols.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+from hpcopt_assets.contracts.adapter import AdapterDecision
 
 
 class PriorityReplayer(Protocol):
@@ -26,3 +28,13 @@ class PriorityReplayer(Protocol):
         priority: Sequence[int],
         capacity_procs: int,
     ) -> list[int]: ...
+
+
+class Decide(Protocol):
+    """An external policy: asked at every scheduling pass of a replay, answers what starts now.
+
+    The snapshot is a plain mapping of JSON values, made anew for every pass, after
+    schemas/adapter_snapshot.json; so is the answer, after schemas/adapter_decision.json, or it is the model.
+    """
+
+    def __call__(self, snapshot: dict[str, Any], /) -> dict[str, Any] | AdapterDecision: ...

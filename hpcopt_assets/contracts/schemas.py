@@ -1,6 +1,7 @@
 """What is generated from the contracts: pandera schemas and JSON Schema documents.
 
-In:  tables and config models.   Out: `validate`, `validate_file`, `table_json_schema`, `all_json_schemas`.
+In:  tables, config models and the adapter's messages.
+Out: `validate`, `validate_file`, `table_json_schema`, `all_json_schemas`.
 Not here: the Dagster column schema (orchestration/, the only room that knows Dagster).
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hpcopt_assets.contracts.adapter import AdapterDecision, AdapterSnapshot
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.config import CONFIG_MODELS
 from hpcopt_assets.contracts.errors import ContractError
@@ -207,10 +209,14 @@ def table_json_schema(table: Table) -> dict[str, Any]:
 
 
 def all_json_schemas() -> dict[str, dict[str, Any]]:
-    """File name (without .json) -> document, for every table and every config file."""
+    """File name (without .json) -> document: every table, every config file, and the adapter's messages."""
     tables = {f"table.{table.name}": table_json_schema(table) for table in TABLES.values()}
     configs = {
         f"config.{name}": {"$schema": DRAFT, **model.model_json_schema()}
         for name, model in CONFIG_MODELS.items()
     }
-    return tables | configs
+    adapter = {
+        "adapter_snapshot": AdapterSnapshot.model_json_schema(mode="serialization"),
+        "adapter_decision": AdapterDecision.model_json_schema(),
+    }
+    return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in adapter.items()}

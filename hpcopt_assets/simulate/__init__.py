@@ -3,7 +3,8 @@
 In:  trace_jobs, a Policy, the number of processors.   Out: replay_schedule; invariant_report of any schedule.
      workload.py chooses the jobs and states what a scheduler would know of them; engine.py is the public
      face of the compiled loop in kernel/; reference/ is its slow twin, to be read as the specification;
-     invariants.py judges finished schedules and trusts neither.
+     external.py replays policies of others on the reference's loop; invariants.py judges finished
+     schedules and trusts none of them.
 Not here: measures of a schedule (measures/), whether it resembles the observed one (fidelity/), parameters
 of policies (configs/policies.yaml).
 """

@@ -1,18 +1,19 @@
 """Engine: the public face of the replay.
 
-In:  a `trace_jobs` frame, a Policy, the machine's processors.   Out: `Replay`.
+In:  a `trace_jobs` frame, a Policy, the machine's processors; or what another loop did.   Out: `Replay`.
 Not here: the loop (kernel/) and the choice of jobs (workload.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hpcopt_assets.contracts.adapter import ExternalPolicy
 from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import InputError, InvariantError
@@ -25,7 +26,7 @@ from hpcopt_assets.contracts.vocabulary import (
     Order,
     Vocabulary,
 )
-from hpcopt_assets.measures.schedule import FloatArray, IntArray
+from hpcopt_assets.measures.schedule import BoolArray, FloatArray, IntArray
 from hpcopt_assets.simulate.scenario import AS_RECORDED, NOT_GIVEN_S, Scenario
 from hpcopt_assets.simulate.scores import f1, unicef_weight
 from hpcopt_assets.simulate.workload import Workload, select_workload
@@ -34,6 +35,19 @@ if TYPE_CHECKING:
     from hpcopt_assets.simulate.kernel.arrays import Replayed
 
 V = TypeVar("V", bound=Vocabulary)
+
+
+class Outcome(Protocol):
+    """What a loop did with the jobs of a workload: starts (`NOT_GIVEN_S` without one), estimates then."""
+
+    @property
+    def start_s(self) -> IntArray: ...
+
+    @property
+    def estimate_s(self) -> IntArray: ...
+
+    @property
+    def has_history(self) -> BoolArray: ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,11 @@ def replay(
     program.
     """
     workload = select_workload(jobs, capacity_procs, scenario)
-    replayed = _run(workload, policy, is_strict=is_strict)
+    return to_replay(workload, policy, _run(workload, policy, is_strict=is_strict))
+
+
+def to_replay(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outcome) -> Replay:
+    """The schedule of a workload and its counts; `InputError` where it ends beyond `TIME_MAX_S`."""
     _check_end(workload, policy, replayed.start_s)
     schedule = to_schedule(workload, policy, replayed)
     return Replay(
@@ -78,7 +96,7 @@ def _counted(words: pl.Series, vocabulary: type[V]) -> dict[V, int]:
     return {word: counts.get(word.value, 0) for word in vocabulary}
 
 
-def to_schedule(workload: Workload, policy: Policy, replayed: Replayed) -> pl.DataFrame:
+def to_schedule(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outcome) -> pl.DataFrame:
     """The `replay_schedule` of a workload."""
     start_s, runtime_s = replayed.start_s, workload.replayed_runtime_s(policy.overrun)
     # A job may be left when the machine has shrunk for good.
@@ -197,7 +215,7 @@ def _has_promises(policy: Policy, estimate_s: IntArray, hold_s: IntArray) -> boo
     return bool((hold_s <= estimate_s).all())
 
 
-def _check_end(workload: Workload, policy: Policy, start_s: IntArray) -> None:
+def _check_end(workload: Workload, policy: Policy | ExternalPolicy, start_s: IntArray) -> None:
     """Runtimes of thousands of years, each fit for the table, may add up to an instant that is not."""
     end_s = start_s + workload.replayed_runtime_s(policy.overrun)
     if end_s.max(initial=TIME_MAX_S) == TIME_MAX_S:

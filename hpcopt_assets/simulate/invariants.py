@@ -1,6 +1,6 @@
 """Invariants: does a finished schedule keep the rules that every schedule must keep?
 
-In:  trace_jobs, a replay_schedule, the policy and the machine.   Out: invariant_report.
+In:  trace_jobs, a replay_schedule, the policy (external ones too) and the machine.   Out: invariant_report.
 Not here: the checks inside the kernel. This judge looks at the tables only, so it can judge any replayer.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from hpcopt_assets.contracts.adapter import ExternalPolicy
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
@@ -26,6 +27,7 @@ from hpcopt_assets.simulate.workload import Workload, select_workload
 
 CHANGING = (Order.FAIRSHARE, Order.WFP3, Order.UNICEF)
 # Orders in which a job may go ahead of another that it stood behind.
+EXTERNAL = "an external policy, which promises nothing"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class _Case:
     that belong to no replayed job.
     """
 
-    policy: Policy
+    policy: Policy | ExternalPolicy
     capacity: Capacity
     expected: pl.DataFrame
     ran: pl.DataFrame
@@ -69,7 +71,7 @@ class _Case:
 
 
 def check_schedule(
-    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity: Capacity
+    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy | ExternalPolicy, capacity: Capacity
 ) -> pl.DataFrame:
     """One row of `invariant_report` for every word of `Invariant`.
 
@@ -98,7 +100,9 @@ def check_schedule(
     return INVARIANT_REPORT.shape(pl.DataFrame(rows, schema=INVARIANT_REPORT.polars_schema()))
 
 
-def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capacity: Capacity) -> _Case:
+def _confront(
+    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy | ExternalPolicy, capacity: Capacity
+) -> _Case:
     workload = select_workload(jobs, capacity.procs, Scenario(capacity_steps=capacity.steps))
     # A job may stand in a trace more than once (attempts): its first row is matched with the first start.
     nth = pl.col("job_id").cum_count().over("job_id").alias("nth")
@@ -144,7 +148,7 @@ def _confront(jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy, capaci
     return _Case(policy, capacity, expected, ran, placed, surplus)
 
 
-def _scores(workload: Workload, policy: Policy) -> FloatArray:
+def _scores(workload: Workload, policy: Policy | ExternalPolicy) -> FloatArray:
     """What orders the queue from the beginning; 0 where estimates or what happens meanwhile does."""
     if policy.order is Order.F1:
         return f1(workload.release_s, workload.limit_s, workload.procs)
@@ -250,6 +254,8 @@ def _within_capacity(case: _Case) -> Finding:
 
 def _in_queue_order(case: _Case) -> Finding:
     policy = case.policy
+    if isinstance(policy, ExternalPolicy):
+        return Finding(0, found=EXTERNAL, allowed="backfill none, order submit")
     if policy.backfill is not Backfill.NONE or policy.order is not Order.SUBMIT:
         return Finding(
             0,
@@ -267,6 +273,8 @@ def _head_not_delayed(case: _Case) -> Finding:
     held for longer than it was tried with, and delays are only counted.
     """
     policy, placed = case.policy, case.placed
+    if isinstance(policy, ExternalPolicy):
+        return Finding(0, found=EXTERNAL, allowed="backfill easy")
     if policy.backfill is not Backfill.EASY:
         return Finding(0, found=f"backfill {policy.backfill}", allowed="backfill easy")
     if case.capacity.steps:

@@ -38,7 +38,7 @@ SHORTEST_ESTIMATE_S = 1
 NEEDED = (
     *("trace_id", "job_id", "attempt", "submit_s", "release_s", "start_s"),
     *("runtime_s", "procs", "state", "requested_runtime_s", "requested_runtime_kind"),
-    *("partition_limit_s", "queue", "partition", "user", "allocated_procs"),
+    *("partition_limit_s", "queue", "partition", "user", "group", "allocated_procs"),
 )
 
 

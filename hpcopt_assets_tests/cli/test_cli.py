@@ -403,12 +403,12 @@ def test_a_fault_of_ours_is_said_as_such(hpcopt: Hpcopt, log: Path, monkeypatch:
 
 
 def test_schemas_takes_away_only_its_own(hpcopt: Hpcopt, tmp_path: Path) -> None:
-    for name in ("package.json", "table.gone.json", "config.gone.json", "notes.txt"):
+    for name in ("package.json", "table.gone.json", "config.gone.json", "adapter_gone.json", "notes.txt"):
         (tmp_path / name).write_text("{}")
     assert hpcopt("schemas", "--out", tmp_path).returncode == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert {"package.json", "notes.txt", "table.trace_jobs.json"} <= names
-    assert not {"table.gone.json", "config.gone.json"} & names
+    assert not {"table.gone.json", "config.gone.json", "adapter_gone.json"} & names
 
 
 def test_one_is_singular(hpcopt: Hpcopt, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hpcopt_assets.contracts.adapter import ExternalPolicy
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder
@@ -40,7 +41,7 @@ def plan_of(backfill: Backfill, backfill_order: BackfillOrder) -> Plan:
     return Conservative() if backfill is Backfill.CONSERVATIVE else PassByPass(backfill, backfill_order)
 
 
-def world_of(workload: Workload, policy: Policy) -> World:
+def world_of(workload: Workload, policy: Policy | ExternalPolicy) -> World:
     """What the machine knows of a workload and no policy does."""
     return World(
         workload.release_s.tolist(),
