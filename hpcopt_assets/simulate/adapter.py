@@ -46,7 +46,7 @@ class Adapter:
         self.promised_s: dict[int, int] = {}
         self.passes_count = 0
         self._policy, self._decide, self._tell = policy, decide, tell
-        self._trace_id = str(workload.jobs["trace_id"].first())
+        self._trace_id = str(workload.names["trace_id"].first())
         self._running: dict[int, RunningJob] = {}
         self._started: set[int] = set()
         self._wake_s: int | None = None
@@ -186,7 +186,8 @@ class Adapter:
 def visible_jobs(workload: Workload) -> list[QueuedJob]:
     """Every replayed job as an external policy sees it once it is released."""
     rows = (
-        workload.jobs.filter(workload.is_replayed)
+        pl.concat([workload.names, workload.jobs.select("submit_s")], how="horizontal")
+        .filter(workload.is_replayed)
         .select("job_id", "attempt", "submit_s", "user", "group", "queue", "partition")
         .with_columns(
             position=pl.int_range(pl.len(), dtype=pl.Int64),

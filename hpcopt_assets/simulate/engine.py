@@ -120,7 +120,13 @@ def to_schedule(workload: Workload, policy: Policy | ExternalPolicy, replayed: O
     if not counts.all():
         nothing = pl.Series([None], dtype=pl.Int64)
         columns = {name: values.zip_with(counts, nothing) for name, values in columns.items()}
-    frame = pl.concat([workload.names, workload.jobs.drop("is_replayed", "left_out")], how="horizontal")
+    frame = pl.concat(
+        [
+            workload.names.select("trace_id", "job_id", "attempt", "user"),
+            workload.jobs.drop("is_replayed", "left_out"),
+        ],
+        how="horizontal",
+    )
     return REPLAY_SCHEDULE.shape(
         frame.with_columns(
             policy=pl.lit(policy.id),
@@ -142,7 +148,7 @@ def _spread(workload: Workload, values: npt.NDArray[Any]) -> pl.Series:
     return series.gather(place)
 
 
-def _sources(workload: Workload, policy: Policy, replayed: Replayed) -> pl.Series:
+def _sources(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outcome) -> pl.Series:
     """Where each job's estimate came from."""
     if policy.estimate is Estimate.ACTUAL:
         numbers = np.full(len(workload), EstimateSource.ACTUAL.code, dtype=np.int8)

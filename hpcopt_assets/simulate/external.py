@@ -106,7 +106,7 @@ def _check_all_started(workload: Workload, policy: ExternalPolicy, start_s: IntA
     forgotten = np.flatnonzero((start_s == NOT_GIVEN_S) & (workload.procs <= last_procs))
     if forgotten.size == 0:
         return
-    first, trace_id = int(forgotten[0]), workload.jobs["trace_id"][0]
+    first, trace_id = int(forgotten[0]), workload.names["trace_id"][0]
     raise PolicyError(
         f"{plural(int(forgotten.size), 'job')} never started; the first is job {workload.job_id[first]} "
         f"(position {first}), released at {workload.release_s[first]} s",

@@ -40,9 +40,7 @@ NEEDED = (
     *("runtime_s", "procs", "state", "requested_runtime_s", "requested_runtime_kind"),
     *("partition_limit_s", "queue", "partition", "user", "group", "allocated_procs"),
 )
-
-
-_NAMES = ("trace_id", "job_id", "attempt", "user")
+_NAMES = ("trace_id", "job_id", "attempt", "user", "group", "queue", "partition")
 _KNOWN = ("submit_s", "release_s", "start_s", "runtime_s", "procs", "allocated_procs")
 # Apart, for polars copies all columns of a frame that was read in chunks as soon as one is added.
 

@@ -394,7 +394,7 @@ def test_a_folder_in_the_place_of_a_file_is_named_by_its_own_name(hpcopt: Hpcopt
 
 
 def test_a_fault_of_ours_is_said_as_such(hpcopt: Hpcopt, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops.")
 
     monkeypatch.setattr("hpcopt_assets.simulate.engine.replay", broken)

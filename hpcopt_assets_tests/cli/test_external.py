@@ -37,7 +37,7 @@ def test_policies_lists_and_marks_them(hpcopt: Hpcopt) -> None:
     line = next(line for line in done.stdout.splitlines() if "example_easy" in line)
     assert line.split()[1] == "external"
     assert "example-easy 1.0" in line
-    assert "conservative_backfill" in done.stdout
+    assert "easy_clairvoyant" in done.stdout
 
 
 @pytest.mark.usefixtures("site")
