@@ -552,7 +552,7 @@ def test_a_trace_without_a_job_to_replay():
 
 @cache
 def columns_of_jobs() -> set[str]:
-    return set(select_workload(trace(THREE), 4).jobs.columns)
+    return set(select_workload(trace(THREE), 4).names.columns)
 
 
 def test_the_group_of_a_user_reaches_the_workload():
