@@ -6,8 +6,9 @@ Not here: what a job is believed to run for (beliefs.py), which job starts (pass
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect, insort
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from hpcopt_assets.simulate.reference.views import Instant, Queued, Running
@@ -63,8 +64,9 @@ Events = list[tuple[int, int]]
 
 def take_due(events: Events, now_s: int) -> list[int]:
     """Remove the events up to now; their numbers in order."""
-    due = [number for at_s, number in events if at_s <= now_s]
-    del events[: len(due)]
+    count = bisect(events, now_s, key=itemgetter(0))
+    due = [number for _, number in events[:count]]
+    del events[:count]
     return due
 
 
