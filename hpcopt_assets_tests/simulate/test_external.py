@@ -1,8 +1,8 @@
 """External policies: equal decisions give equal schedules, no snapshot tells the future, no slip passes."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from hpcopt_assets.simulate.invariants import check_schedule
 from hpcopt_assets.simulate.reference.conservative import Conservative
 from hpcopt_assets.simulate.reference.views import Instant, Queued, Running
 from hpcopt_assets.simulate.scenario import AS_RECORDED, Scenario
-from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import job, read_swf, trace
 from hpcopt_assets_tests.packages import EXAMPLE, install_project, on_path
 from hpcopt_assets_tests.simulate.strategies import (
@@ -40,6 +39,7 @@ from hpcopt_assets_tests.simulate.strategies import (
 from hpcopt_assets_tests.simulate.test_hindsight import rewrite_the_future
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+PAGE = Path(__file__).parents[2] / "docs" / "external_policies.md"
 ABOUT = ExternalPolicy(id="stranger", means="made by a test")
 CONSERVATIVE = policy(backfill="conservative")
 SNAPSHOT, DECISION = (
@@ -550,10 +550,18 @@ def test_a_trace_without_a_job_to_replay():
     assert (found.passes_count, found.replay.left_out[LeftOut.WIDER_THAN_MACHINE]) == (0, 1)
 
 
-@cache
-def columns_of_jobs() -> set[str]:
-    return set(select_workload(trace(THREE), 4).names.columns)
+# --- the page ----------------------------------------------------------------------------------------
 
 
-def test_the_group_of_a_user_reaches_the_workload():
-    assert {"user", "group", "queue", "partition"} <= columns_of_jobs()
+def test_the_pages_example_is_a_policy():
+    code = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert code is not None
+    module: dict[str, Any] = {}
+    exec(code[1], module)  # noqa: S102 -- our own page
+    frame = trace([(1, 0, 4, 10), (2, 1, 3, 90), (3, 2, 3, 20)])
+    assert replayed(frame, Plain(module["decide"]), 4).replay.schedule["start_s"].to_list() == [0, 30, 10]
+
+
+def test_the_page_tells_of_every_field():
+    named = set(re.findall(r"`(\w+)`", PAGE.read_text())) | {"at_s"}  # which stands within an example
+    assert {*fields(AdapterSnapshot), *fields(AdapterDecision)} <= named

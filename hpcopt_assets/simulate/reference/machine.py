@@ -6,9 +6,9 @@ Not here: what a job is believed to run for (beliefs.py), which job starts (pass
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect, insort
 from collections.abc import Sequence
-from itertools import takewhile
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from hpcopt_assets.simulate.reference.views import Instant, Queued, Running
@@ -64,8 +64,9 @@ Events = list[tuple[int, int]]
 
 def take_due(events: Events, now_s: int) -> list[int]:
     """Remove the events up to now; their numbers in order."""
-    due = [number for _, number in takewhile(lambda event: event[0] <= now_s, events)]
-    del events[: len(due)]
+    count = bisect(events, now_s, key=itemgetter(0))
+    due = [number for _, number in events[:count]]
+    del events[:count]
     return due
 
 
