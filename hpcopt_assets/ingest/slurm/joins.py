@@ -10,6 +10,7 @@ import csv
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.vocabulary import RejectCode
 from hpcopt_assets.ingest.parsed import LineCounts, Loss
 from hpcopt_assets.ingest.slurm.layout import EXTRA_MAX, LOOKS_LIKE, Layout, fields_of
@@ -156,4 +157,4 @@ def _alone(line: Line, layout: Layout) -> Record | Loss:
     if len(fields) == layout.count:
         return Record(line.number, 1, is_recovered=False, fields=fields)
     code = RejectCode.TOO_FEW_FIELDS if len(fields) < layout.count else RejectCode.TOO_MANY_FIELDS
-    return Loss(line.number, code, f"{len(fields)} fields, {layout.count} expected")
+    return Loss(line.number, code, f"{plural(len(fields), 'field')}, {layout.count} expected")

@@ -19,7 +19,7 @@ from hpcopt_assets.ingest.parsed import Loss
 from hpcopt_assets.ingest.slurm.durations import durations
 from hpcopt_assets.ingest.slurm.layout import USED
 from hpcopt_assets.ingest.slurm.lookup import looked_up
-from hpcopt_assets.ingest.slurm.sizes import count, memory_columns, sizes
+from hpcopt_assets.ingest.slurm.sizes import count, sizes, used_memory
 from hpcopt_assets.ingest.slurm.times import ORDER, instants, settle
 from hpcopt_assets.ingest.slurm.values import NO_NODES, array_range, state
 
@@ -129,7 +129,7 @@ def _base_id() -> pl.Expr:
 
 def _steps(text: pl.DataFrame, zone: str) -> pl.DataFrame:
     """Steps: what they used, and when they began; what cannot be read is null."""
-    rss = memory_columns(text["maxrss"], "")
+    rss = used_memory(text["maxrss"])
     cpu = durations(text["totalcpu"])
     return text.select(
         "source_line",
@@ -194,15 +194,14 @@ def _never_started(have: frozenset[str]) -> pl.Expr:
         has_no_nodes = pl.col("alloctres").is_null()
     else:
         has_no_nodes = pl.lit(True)
-    ran_not = (pl.col("elapsed_s").fill_null(0) == 0) & (
-        pl.col("end_s").is_null() | (pl.col("end_s") == pl.col("start_s"))
-    )
     word_for_none = pl.col("nodelist").str.to_lowercase().is_in(list(NO_NODES)).fill_null(False)
-    is_cut_off = (pl.col("state_word") == CANCELLED) | word_for_none
+    lasted_not = pl.col("elapsed_s").fill_null(0) == 0
+    ends_at_start = pl.col("end_s").is_null() | (pl.col("end_s") == pl.col("start_s"))
+    is_cut_off = (pl.col("state_word") == CANCELLED) & has_no_nodes & ends_at_start
     return (
         pl.col("start_s").is_null()
         | (pl.col("state_word") == PENDING)
-        | (has_no_nodes & ran_not & is_cut_off & (pl.col("state_word") != RUNNING))
+        | (lasted_not & (word_for_none | is_cut_off) & (pl.col("state_word") != RUNNING))
     )
 
 
@@ -271,7 +270,7 @@ def _jobs(text: pl.DataFrame, have: frozenset[str], zone: str) -> tuple[pl.DataF
     ]
     frame = frame.filter(pl.col("why").is_null())
     frame = frame.hstack(sizes(frame.select(USED), ~frame["is_never"]))
-    own = memory_columns(frame["maxrss"], "")
+    own = used_memory(frame["maxrss"])
     is_malformed = [
         pl.col(name).is_not_null() & ~(pl.col(f"{name}_told") >= 0).fill_null(False) for name in DURATIONS
     ]

@@ -15,9 +15,10 @@ from hpcopt_assets.contracts.vocabulary import JobState
 
 MEMORY = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTPE]?)([nc]?)", re.ASCII)
 UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
-PER_CPU_FLAGS_MB = (2**63, 2**31)
+PER_CPU_FLAGS_BYTES = (2**63 * 2**20, 2**31 * 2**20)
 # Slurm marks memory per CPU by the top bit of the number of MB; a log written across versions shows the bit
-# as part of the number, with the suffix of memory per node. No node has 2^31 MB.
+# as part of the number, mostly with the suffix of memory per node. No node has 2^31 MB.
+LEAKED = "leaked"
 
 GPU = re.compile(r"gres[/:]gpu(:.+)?", re.IGNORECASE)
 WHOLE = re.compile(r"\d{1,12}", re.ASCII)
@@ -58,26 +59,43 @@ STATE = re.compile(r"([A-Za-z_]+)\+?(?: by (\S+))?", re.ASCII)
 
 
 class Memory(NamedTuple):
-    """An amount of memory: of each node (`n`), of each CPU (`c`), or of the whole."""
+    """An amount of memory: of each node (`n`), of each CPU (`c`), or of the whole.
+
+    `LEAKED`: of the whole, or, unless there are nodes enough, of each CPU and 2^31 MB too much.
+    """
 
     size_bytes: float
     per: str
 
 
-def memory(text: str, default_unit: str) -> Memory | None:
-    """What ReqMem, MaxRSS or `mem=` says; `default_unit` (a key of `UNITS`) where it names no unit."""
+def _amount(text: str, default_unit: str) -> tuple[int | float, str] | None:
+    """Bytes and suffix; as a whole number where possible: near 2^63 MB a float would lose the megabytes."""
     found = MEMORY.fullmatch(text)
     if found is None:
         return None
     number, unit, per = found.groups()
-    size = float(number) * UNITS[unit or default_unit]
-    if per == "n":
-        for flag in PER_CPU_FLAGS_MB:
-            if size >= flag * UNITS["M"]:
-                whole = int(number) if number.isdigit() else float(number)
-                # As whole numbers where possible: near 2^63 a float would lose the megabytes.
-                return Memory(float(whole * UNITS[unit or default_unit] - flag * UNITS["M"]), "c")
-    return Memory(size, per) if size <= BYTES_MAX else None
+    return (int(number) if number.isdigit() else float(number)) * UNITS[unit or default_unit], per
+
+
+def memory(text: str, default_unit: str) -> Memory | None:
+    """What MaxRSS or `mem=` says; `default_unit` (a key of `UNITS`) where it names no unit."""
+    found = _amount(text, default_unit)
+    return None if found is None or found[0] > BYTES_MAX else Memory(float(found[0]), found[1])
+
+
+def requested_memory(text: str) -> Memory | None:
+    """What ReqMem says, in MB where it names no unit."""
+    found = _amount(text, "M")
+    if found is None:
+        return None
+    size, per = found
+    if per == "" and PER_CPU_FLAGS_BYTES[-1] <= size <= BYTES_MAX:
+        return Memory(float(size), LEAKED)
+    for flag in PER_CPU_FLAGS_BYTES:
+        if size >= flag:
+            left = size - flag
+            return Memory(float(left), "c") if left < PER_CPU_FLAGS_BYTES[-1] else None
+    return Memory(float(size), per)
 
 
 class Tres(NamedTuple):
