@@ -146,9 +146,9 @@ def tres(text: str) -> Tres:
     )
 
 
-def _tasks(ranges: str) -> int | None:
-    """How many numbers `1,3,5-7` or `0-20:5` names; None where it is no list of ranges."""
-    total = 0
+def _numbers(ranges: str) -> tuple[range, ...] | None:
+    """The numbers that `1,3,5-7` or `0-20:5` names; None where it is no list of ranges."""
+    pieces: list[range] = []
     for part in ranges.split(","):
         found = RANGE.fullmatch(part)
         if found is None:
@@ -157,21 +157,26 @@ def _tasks(ranges: str) -> int | None:
         step = int(found.group(3) or 1)
         if last < first or step == 0:
             return None
-        total += (last - first) // step + 1
-    return total
+        pieces.append(range(first, last + 1, step))
+    return tuple(pieces)
 
 
 class ArrayRange(NamedTuple):
-    """Tasks of an array that stand in one line: how many (None where the list is cut), how many at once."""
+    """Tasks of an array that stand in one line (None where the list is cut), and how many run at once."""
 
-    tasks: int | None
+    pieces: tuple[range, ...] | None
     throttle: int | None
+
+    @property
+    def tasks(self) -> int | None:
+        """How many they are."""
+        return None if self.pieces is None else sum(map(len, self.pieces))
 
 
 def array_range(text: str) -> ArrayRange:
     """What stands between the brackets of `900_[4-10%2]`."""
     ranges, _, throttle = text.partition("%")
-    return ArrayRange(_tasks(ranges), int(throttle) if WHOLE.fullmatch(throttle) else None)
+    return ArrayRange(_numbers(ranges), int(throttle) if WHOLE.fullmatch(throttle) else None)
 
 
 def nodes_count(text: str) -> int | None:
@@ -183,10 +188,10 @@ def nodes_count(text: str) -> int | None:
     total, product, is_named = 0, 1, False
     for place, piece in enumerate(pieces):
         if place % 2:
-            tasks = _tasks(piece)
-            if tasks is None:
+            numbers = _numbers(piece)
+            if numbers is None:
                 return None
-            product *= tasks
+            product *= sum(map(len, numbers))
             is_named = True
             continue
         names = piece.split(",")
