@@ -123,6 +123,8 @@ def _record(run: list[Line], first: int, most: int, layout: Layout) -> tuple[Rec
     separators = quotes = tries = 0
     for k in range(first, min(first + most, len(run))):
         text = run[k].text
+        if 2 * (separators + 1) >= layout.count and k > first and _begins_a_record(text, layout):
+            return None, False  # most of a record, and then another: the one must not swallow the other
         parts.append(text)
         separators += text.count(layout.separator)
         quotes += text.count('"')
@@ -172,7 +174,17 @@ def _continues(line: str, layout: Layout) -> bool:
     fields = line.split(layout.separator)
     if layout.separator == "," or not layout.ends_in_text or 2 * len(fields) >= layout.count:
         return False
-    return not any(
+    return not _has_id(fields, layout)
+
+
+def _begins_a_record(line: str, layout: Layout) -> bool:
+    """Whether a line has an id where one is due, and at least half of the columns."""
+    fields = line.split(layout.separator)
+    return 2 * len(fields) >= layout.count and _has_id(fields, layout)
+
+
+def _has_id(fields: list[str], layout: Layout) -> bool:
+    return any(
         LOOKS_LIKE[name].fullmatch(fields[place])
         for name, place in layout.used.items()
         if name in ("jobid", "jobidraw") and place < len(fields)

@@ -328,3 +328,14 @@ def test_files_of_one_trace_may_differ_in_columns(tmp_path: Path):
         ("1", 2, None, "a.csv"),
         ("2", 4, "u", "b.log"),
     ]
+
+
+def test_a_line_that_lacks_fields_does_not_swallow_the_next(tmp_path: Path):
+    """One name too many in the list of fields: every line is a field short; none goes on in the next."""
+    rows = [
+        f"{k}|2024-01-01T00:00:00|2024-01-01T00:00:00|2024-01-01T01:00:00|COMPLETED|name" for k in range(4)
+    ]
+    fields = ("jobid", "submit", "start", "end", "state", "jobname", "comment")
+    found = read("\n".join(rows).encode() + b"\n", tmp_path, fields=fields)
+    assert found.rejects == dict.fromkeys(range(1, 5), RejectCode.TOO_FEW_FIELDS)
+    assert found.jobs.is_empty()
