@@ -16,7 +16,8 @@ def lives_of(submissions: pl.DataFrame) -> pl.DataFrame:
     """(`number`, `submit_s`) of submissions, with `life`, `begins_s` and the `suffix` of that life's id.
 
     In:  `number`, `submit_s`, `user` (null where unknown), `last_known_s`: when the job was last heard of.
-    Submissions of one number and user are of one job while each lies within a day of what was known before.
+    Submissions of one number that follow each other are of one job while the user is the same and each lies
+    within a day of what was known before.
     The first job of a number keeps it as it is; the others get `@<submission, UTC>`.
     """
     once = (
@@ -37,19 +38,15 @@ def lives_of(submissions: pl.DataFrame) -> pl.DataFrame:
 
 def _joined(once: pl.DataFrame) -> pl.DataFrame:
     """Submissions with the life of the first that is of the same job; the order is by number, then time."""
-    once = once.with_columns(block=_begins("number").cum_sum())
+    before_s = pl.col("last_known_s").cum_max().shift(1).over("number")
+    is_long_after = before_s.is_null() | (pl.col("submit_s") > before_s + ID_COMES_ROUND_S)
+    once = once.with_columns(block=is_long_after.cum_sum())
     owner = pl.coalesce(
         "user", pl.col("user").forward_fill().over("block"), pl.col("user").backward_fill().over("block")
     )
     # Who is not named is whoever had the number then.
-    once = once.with_columns(user=owner).sort("block", "user", "submit_s", nulls_last=True)
-    once = once.with_columns(chain=_begins("block", "user").cum_sum())
-    return once.with_columns(
+    once = once.with_columns(user=owner)
+    is_other = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("block", "user"))
+    return once.with_columns(chain=is_other.cum_sum()).with_columns(
         life=pl.col("life").first().over("chain"), begins_s=pl.col("submit_s").first().over("chain")
     )
-
-
-def _begins(*who: str) -> pl.Expr:
-    """Whether a submission, in their order, comes long after all that was known of its like before."""
-    before_s = pl.col("last_known_s").cum_max().shift(1).over(who)
-    return before_s.is_null() | (pl.col("submit_s") > before_s + ID_COMES_ROUND_S)

@@ -86,6 +86,12 @@ def test_another_submission_is_of_the_same_job_for_a_day_and_for_its_user(
     assert found.height == 2 if gap_s > 0 else found.height == 1
 
 
+def test_a_job_of_another_user_in_between_parts_two_of_one_user(tmp_path: Path) -> None:
+    first = 1710064800
+    log = "".join(told(first + 2 * k * HOUR_S, user=user) for k, user in enumerate("aba"))
+    assert [(count, of) for _, count, of in ids(read(log, tmp_path))] == [(1, 1)] * 3
+
+
 def test_queueings_without_attributes_are_of_the_submission_they_follow(tmp_path: Path) -> None:
     moments_later = QUEUED.replace("10:00:00", "10:00:02") + QUEUED.replace("10:00:00", "10:30:00")
     assert ids(read(moments_later + LATE, tmp_path)) == [("5.srv", 1, 1)]
