@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
@@ -70,6 +71,64 @@ def test_files_that_contradict_each_other_do_so_in_any_order(tmp_path: Path):
         assert rejected(found) == {2: "duplicate_job_id"}
         assert found.rejects["source_file"].item() == "b.swf"
         assert "which line 1 of a.swf tells otherwise" in found.rejects["reason"].item()
+
+
+def under_all_names(texts: list[str], folder: Path) -> Iterator[list[Path]]:
+    """The texts as files, under every order of their names."""
+    for order in permutations(texts):
+        paths = [folder / f"{letter}.swf" for letter in "abc"[: len(texts)]]
+        for path, text in zip(paths, order, strict=True):
+            path.write_text(text)
+        yield paths
+
+
+def test_a_line_that_knows_the_end_wins_under_whatever_name(tmp_path: Path):
+    waiting = line(job=2, submit=10, requested=4, status=-1)
+    running = line(job=2, submit=10, wait=5, requested=4, status=-1)
+    ended = line(job=2, submit=10, wait=5, run=60, requested=4)
+    for paths in under_all_names([waiting, running, ended], tmp_path):
+        found = ingest_files(paths, tmp_path)
+        assert found.jobs.select("state", "runtime_s", "wait_s").rows() == [("COMPLETED", 60, 5)]
+        assert found.rejects.is_empty()
+        assert found.breakdown["other_facts"] == {"superseded_lines": 2}
+
+
+def test_of_lines_that_contradict_each_other_content_decides_not_the_name(tmp_path: Path):
+    for one, other, kept in (
+        (line(run=60, status=1), line(run=50, status=-1), 60),
+        (line(run=60, status=5), line(status=1), 60),
+        (line(run=60, user=3), line(run=50), 60),
+        (line(run=60, submit=1), line(run=50, submit=2), 60),
+        (line(run=60), line(run=50), 50),
+    ):
+        for paths in under_all_names([one, other], tmp_path):
+            found = ingest_files(paths, tmp_path)
+            assert found.jobs["runtime_s"].to_list() == [kept]
+            assert found.rejects["code"].to_list() == ["duplicate_job_id"]
+
+
+def test_bursts_in_several_files_are_the_same_only_as_often_as_one_file_tells_them(tmp_path: Path):
+    first = line(job=4, submit=10, wait=5, run=100, status=2)
+    again, last = (line(job=4, submit=-1, wait=50, run=100, status=status) for status in (2, 3))
+    january, february = "\n".join([first, again]), "\n".join([again, again, last])
+    for paths in under_all_names([january, february, february], tmp_path):
+        found = ingest_files(paths, tmp_path)
+        assert found.jobs.select("start_s", "runtime_s", "state").rows() == [(15, 400, "COMPLETED")]
+        assert found.breakdown["other_facts"] == {"superseded_lines": 4}
+
+
+def test_pieces_without_a_header_count_from_the_epoch_of_the_trace(tmp_path: Path):
+    paths = [tmp_path / name for name in ("a.swf", "b.swf", "c.swf", "d.swf")]
+    texts = [line(job=1, submit=5), "; UnixStartTime: 1000\n" + line(job=2, submit=6)]
+    texts += ["; UnixStartTime: 5000\n" + line(job=3, submit=7), line(job=4, submit=8)]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    for order in (paths, paths[::-1]):
+        found = ingest_files(order, tmp_path)
+        submitted = dict(found.jobs.select("job_id", "submit_s").iter_rows())
+        assert submitted == {"1": 1005, "2": 1006, "3": 5007, "4": 1008}
+        assert found.report["unix_start_s"].item() == 1000
+    assert ingest_files([paths[0], paths[3]], tmp_path).jobs["submit_s"].to_list() == [5, 8]
 
 
 def test_a_file_that_is_not_the_one_the_registry_locks_is_refused(tmp_path: Path):

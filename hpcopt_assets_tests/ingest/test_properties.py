@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.source import blocks
 from hpcopt_assets.ingest.swf import lines
 from hpcopt_assets.ingest.swf.lines import SCHEMA, read_lines, read_record
-from hpcopt_assets_tests.ingest.helpers import LIMITS, read_text, tables_of
+from hpcopt_assets.ingest.swf.repeats import PARTS
+from hpcopt_assets_tests.ingest.helpers import LIMITS, ingest_files, read_text, tables_of
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -187,6 +188,50 @@ def test_the_order_of_lines_does_not_matter(jobs: list[SwfJob], data: st.DataObj
         return frame.drop("source_line").with_columns(no_order)
 
     assert table(data.draw(st.permutations(jobs))).equals(table(jobs))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file of a trace: the epoch that its header states, the jobs it tells, in which order."""
+
+    epoch_s: int | None
+    jobs: list[SwfJob]
+
+    def text(self, silent_epoch_s: int) -> str:
+        """Its lines; jobs count from `silent_epoch_s` where no header states an epoch."""
+        epoch_s = silent_epoch_s if self.epoch_s is None else self.epoch_s
+        header = [] if self.epoch_s is None else [f"; UnixStartTime: {self.epoch_s}"]
+        lines = [replace(job, submit=job.submit + LATEST_EPOCH_S - epoch_s).line(" ") for job in self.jobs]
+        return "\n".join([*header, "; MaxNodes: 4", *lines])
+
+
+LATEST_EPOCH_S = 3000
+
+
+@SAME_FOLDER
+@given(jobs=JOBS, data=st.data())
+def test_overlapping_shuffled_and_repeated_files_give_the_table_of_one(
+    jobs: list[SwfJob], data: st.DataObject, tmp_path: Path
+):
+    def table(pieces: list[Piece]) -> pl.DataFrame:
+        epoch_s = next((piece.epoch_s for piece in pieces if piece.epoch_s is not None), 0)
+        paths = [tmp_path / f"{place}.swf" for place in range(len(pieces))]
+        for path, piece in zip(paths, pieces, strict=True):
+            path.write_text(piece.text(epoch_s))
+        found = ingest_files(data.draw(st.permutations(paths)), tmp_path, format="swf")
+        no_order = pl.col("quality_flags").list.filter(pl.element() != "out_of_order")
+        assert found.rejects.is_empty()
+        return found.jobs.drop("source_file", "source_line").with_columns(no_order)
+
+    whole = [job for job in jobs if job.status not in PARTS]
+    again = data.draw(st.lists(st.sampled_from(whole), max_size=5)) if whole else []
+    # Not of bursts: one that stands twice in a file is two bursts.
+    lines = data.draw(st.permutations([*jobs, *again]))
+    cut = data.draw(st.integers(0, len(lines)))
+    told = [lines[:cut], lines[cut:], data.draw(st.permutations(jobs))]
+    epochs_s = st.none() | st.integers(0, LATEST_EPOCH_S)
+    pieces = [Piece(data.draw(epochs_s), jobs_of_one) for jobs_of_one in data.draw(st.permutations(told))]
+    assert table(pieces).equals(table([Piece(0, jobs)]))
 
 
 TOKENS = (

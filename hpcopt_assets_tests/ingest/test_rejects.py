@@ -48,7 +48,7 @@ BAD: list[tuple[str | bytes, RejectCode, str]] = [
     (line(think_time=-5), RejectCode.NEGATIVE_VALUE, "think time -5"),
     (line(user=-7), RejectCode.NEGATIVE_VALUE, "user number -7"),
     (
-        line(job=77),
+        line(job=77, run=11),
         RejectCode.DUPLICATE_JOB_ID,
         "job 77, which line 1 of made.swf tells otherwise, one line for each job needed",
     ),
@@ -96,6 +96,23 @@ def test_a_line_that_says_the_same_again_is_merged(tmp_path: Path):
     assert found.jobs.select("job_id", "runtime_s", "source_line").rows() == [("1", 3, 1), ("2", None, 2)]
     assert found.rejects.is_empty()
     assert found.report.select("lines_count", "job_lines_count", "jobs_count").row(0) == (3, 3, 2)
+    assert found.breakdown["other_facts"] == {"superseded_lines": 1}
+
+
+def test_a_line_that_only_knows_less_is_merged_and_one_that_knows_else_is_not(tmp_path: Path):
+    whole = line(job=1, wait=2, run=3, requested=4)
+    for other, is_merged in (
+        (line(job=1, wait=2, status=-1), True),
+        (line(job=1, run=3), True),
+        (line(job=1, wait=1, status=-1), False),
+        (line(job=1, wait=2, status=-1, user=7), False),
+        (line(job=1, wait=2, status=5), False),
+    ):
+        for lines in ([whole, other], [other, whole]):
+            found = read_text("\n".join(lines), tmp_path)
+            assert found.jobs["runtime_s"].to_list() == [3]
+            lost = {} if is_merged else {lines.index(other) + 1: RejectCode.DUPLICATE_JOB_ID}
+            assert rejected(found) == lost
 
 
 PARTS = [
@@ -129,6 +146,21 @@ def test_parts_without_a_summary_are_summed_into_one_job(last: int, state: JobSt
     assert QualityFlag.PARTS_SUMMED in job["quality_flags"]
     assert found.rejects.is_empty()
     assert found.report["job_lines_count"].item() == 4
+
+
+def test_equal_bursts_of_one_file_are_several(tmp_path: Path):
+    bursts = [line(job=4, submit=10, wait=5, run=100, status=2)]
+    bursts += [line(job=4, submit=-1, wait=50, run=100, status=status) for status in (2, 2, 3)]
+    found = read_text("\n".join(bursts), tmp_path)
+    assert found.jobs["runtime_s"].to_list() == [400]
+    assert found.breakdown["other_facts"] == {}
+
+
+def test_parts_prevail_over_a_line_that_saw_the_job_wait(tmp_path: Path):
+    waiting = line(job=1, submit=100, wait=7, requested=2, status=-1)
+    found = read_text("\n".join([waiting, *PARTS]), tmp_path)
+    assert found.jobs.select("runtime_s", "state").rows() == [(61, JobState.COMPLETED)]
+    assert found.rejects.is_empty()
 
 
 def test_one_part_alone_is_a_job_as_it_stands(tmp_path: Path):

@@ -9,6 +9,7 @@ where an id is repeated, and again for the records.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -83,13 +84,13 @@ def read_parquet_log(files: tuple[SourceFile, ...], options: Options, log: Parqu
             counts.merged += good.height
     readers = [partial(_records, source, log, zone) for source in sources]
     decided = standings(readers, tally)
-    superseded = sum(int((standing.attempts == 0).sum()) for standing in decided)
+    facts = sum((Counter(standing.facts()) for standing in decided), Counter())
     return Parsed(
         records=lazy_records(partial(_kept, readers, decided)),
         refused=refused,
         counts=counts,
         machine=log.machine,
-        facts={"superseded_rows": superseded} if superseded else {},
+        facts=dict(facts),
     )
 
 

@@ -21,6 +21,7 @@ from hpcopt_assets.ingest.pbs.lines import (
     STARTED,
     SUSPENDED,
 )
+from hpcopt_assets.ingest.pbs.lives import with_jobs
 from hpcopt_assets.ingest.pbs.times import with_times
 
 OPENING = (STARTED, RESTARTED)
@@ -29,7 +30,8 @@ CLOSING = (ENDED, *REQUEUING)
 RANK = {ENDED: 0, RERUN: 1, STARTED: 2, RESTARTED: 2, QUEUED: 3}
 # Which record's word counts where several describe an attempt: the last one knows best.
 SILENT_RANK = 4
-EVENT = ("job", "kind", "local_s", "epoch_s", "start", "text_hash", "source", "source_line")
+EVENT = ("number", "kind", "local_s", "epoch_s", "start", "ctime", "qtime", "user")
+PLACE = ("text_hash", "source", "source_line")
 # What tells events apart and orders them. Wide rows are sorted only once, when that is settled.
 FIRST = (
     "job_id",
@@ -66,10 +68,12 @@ def _in_order(events: pl.DataFrame) -> pl.DataFrame:
     """Events of each job in the order of what they tell, also where they tell of one second.
 
     A run that began earlier ends before another begins; one of zero length begins before it ends; a request
-    to delete precedes the end that it leads to.
+    to delete precedes the end that it leads to. An end that names no start is that of a run before, if one
+    goes on.
     """
     kind, ends = pl.col("kind"), pl.col("kind").is_in(CLOSING)
-    began_earlier = pl.col("start").is_null() | (pl.col("start") < pl.col("time_s"))
+    events = events.join(_running(events), on=["job", "time_s"], how="left", maintain_order="left")
+    began_earlier = pl.coalesce(pl.col("start") < pl.col("time_s"), "is_running")
     place = (
         pl.when(kind.is_in((QUEUED, DELETED, ABORTED)))
         .then(0)
@@ -81,8 +85,39 @@ def _in_order(events: pl.DataFrame) -> pl.DataFrame:
         .then(4)
         .otherwise(3)
     )
-    return events.with_columns(place=place).sort(
-        "job", "time_s", "place", "kind", "text_hash", "source", "source_line"
+    return events.with_columns(place=place).sort("job", "time_s", "place", "kind", *PLACE)
+
+
+def _running(events: pl.DataFrame) -> pl.DataFrame:
+    """Whether a run goes on when a second begins: by `job` and `time_s`, where something begins or ends.
+
+    Where an unnamed end and a start fall in one second, what was so before is so after: one run ended and
+    another began, or one began and ended.
+    """
+    kind, start, time_s = pl.col("kind"), pl.col("start"), pl.col("time_s")
+    ends = kind.is_in(CLOSING)
+    goes_on_after = (
+        pl.when(pl.col("ends_at_once"))
+        .then(False)
+        .when(pl.col("begins") & ~pl.col("ends_unnamed"))
+        .then(True)
+        .when(~pl.col("begins"))
+        .then(False)
+    )
+    return (
+        events.filter(ends | kind.is_in(OPENING))
+        .group_by("job", "time_s")
+        .agg(
+            begins=kind.is_in(OPENING).any(),
+            ends_unnamed=(ends & start.is_null()).any(),
+            ends_at_once=(ends & (start == time_s)).fill_null(False).any(),
+        )
+        .sort("job", "time_s")
+        .select(
+            "job",
+            "time_s",
+            is_running=goes_on_after.forward_fill().shift(1).over("job").fill_null(False),
+        )
     )
 
 
@@ -135,7 +170,7 @@ def _merged(keyed: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     kind, time_s = pl.col("kind"), pl.col("time_s")
     rank = kind.replace_strict(RANK, default=SILENT_RANK, return_dtype=pl.Int64)
     latest_start_first = pl.when(kind.is_in(OPENING)).then(-time_s).otherwise(time_s)
-    ordered = keyed.sort("attempt_key", rank, latest_start_first, "text_hash", "source", "source_line")
+    ordered = keyed.sort("attempt_key", rank, latest_start_first, *PLACE)
 
     def has(*kinds: str) -> pl.Expr:
         return kind.is_in(kinds).any()
@@ -145,7 +180,7 @@ def _merged(keyed: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
         .hstack(records.select(*FIRST, *MARKS)[ordered["row"]])
         .group_by("attempt_key", maintain_order=True)
         .agg(
-            *(pl.col(name).first() for name in ("source", "source_line", "start_s")),
+            *(pl.col(name).first() for name in ("source", "source_line", "start_s", "job", "suffix")),
             *(pl.col(name).first(ignore_nulls=True) for name in FIRST),
             *(pl.col(name).any() for name in (*MARKS, *CLOCK_MARKS)),
             pl.col("after_requeue").sort_by("stretch").first(),
@@ -164,16 +199,17 @@ def _merged(keyed: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
 
 
 def attempts_of(records: pl.DataFrame, timezone: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """(`source`, `source_line`, `job_id`, `attempt_key`) of records, and one row an attempt.
+    """(`source`, `source_line`, `job`, `job_id`, `attempt_key`) of records, and one row an attempt.
 
-    An attempt is a start of a job, or a wait that no start ended. The order of the lines does not matter,
-    nor whether a line is repeated.
+    An attempt is a start of a job, or a wait that no start ended. `job` numbers the jobs, of which several
+    may have had one `job_id`; `suffix` tells their ids apart. The order of the lines does not matter, nor
+    whether a line is repeated.
     """
-    records = records.with_columns(job=pl.col("job_id").rank("dense"))
-    events = records.select(EVENT).with_row_index("row")
-    keyed = _with_attempts(_in_order(with_times(events, timezone)))
+    records = records.with_columns(number=pl.col("job_id").rank("dense"))
+    events = records.select(*EVENT, *PLACE).with_row_index("row")
+    keyed = _with_attempts(_in_order(with_jobs(with_times(events, timezone))))
     attempts = _merged(keyed, records)
-    lines = keyed.select("source", "source_line", "attempt_key").hstack(
+    lines = keyed.select("source", "source_line", "job", "attempt_key").hstack(
         records.select("job_id")[keyed["row"]]
     )
     return lines, attempts

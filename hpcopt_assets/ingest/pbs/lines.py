@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NamedTuple
 
 import polars as pl
@@ -80,16 +81,18 @@ SCHEMA = pl.Schema(
     }
 )
 # `local_s` is the record's local time as if it were UTC; `text_hash` orders records that contradict each
-# other, whatever lines they stand in.
+# other, whatever lines they stand in, in the same way for all time.
 HEAD_SCHEMA = pl.Schema(
     {
         "source_line": pl.Int64,
         "kind": pl.String,
         "job_id": pl.String,
         "local_time": pl.String,
+        "text_hash": pl.UInt64,
         "text": pl.String,
     }
 )
+HASH_BYTES = 8
 
 PAIR = re.compile(
     r"""(?<![^ \t])([^ \t=]+)=("(?:[^"\\]|\\.)*+"(?![^ \t])|'[^']*+'(?![^ \t])|[^ \t]*)""", re.DOTALL
@@ -188,8 +191,7 @@ def _with_attributes(heads: pl.DataFrame) -> pl.DataFrame:
 def _dated(heads: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost]]:
     """Records with `local_s`, and those whose date or time of day does not exist."""
     heads = heads.with_columns(
-        local_s=pl.col("local_time").str.to_datetime(LOCAL_TIME, strict=False).dt.epoch("s"),
-        text_hash=pl.col("text").hash(),
+        local_s=pl.col("local_time").str.to_datetime(LOCAL_TIME, strict=False).dt.epoch("s")
     )
     is_dated = pl.col("local_s").is_not_null()
     lost = [
@@ -200,7 +202,7 @@ def _dated(heads: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost]]:
             f"{local_time};{kind};{job_id};{text}"[:TEXT_CHARS],
         )
         for number, kind, job_id, local_time, text in heads.filter(~is_dated)
-        .select(HEAD_SCHEMA.names())
+        .select("source_line", "kind", "job_id", "local_time", "text")
         .iter_rows()
     ]
     return heads.filter(is_dated), lost
@@ -218,6 +220,10 @@ def _refusal(kind: str, job_id: str) -> tuple[RejectCode, str] | None:
     return None
 
 
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=HASH_BYTES).digest())
+
+
 def read_lines(block: bytes, first_line: int) -> Lines:
     """Every line of a block (which ends in a newline), numbered from `first_line`.
 
@@ -225,7 +231,7 @@ def read_lines(block: bytes, first_line: int) -> Lines:
     """
     lines = block.decode("utf-8", "replace").split("\n")
     lines.pop()
-    rows: list[tuple[int, str, str, str, str]] = []
+    rows: list[tuple[int, str, str, str, int, str]] = []
     lost: list[Lost] = []
     comments = blanks = 0
     for number, raw in enumerate(lines, first_line):
@@ -245,7 +251,7 @@ def read_lines(block: bytes, first_line: int) -> Lines:
         elif (refusal := _refusal(kind, job_id)) is not None:
             lost.append(Lost(number, *refusal, raw[:TEXT_CHARS]))
         else:
-            rows.append((number, kind, job_id, local_time, text))
+            rows.append((number, kind, job_id, local_time, _hash(text), text))
     columns = dict(zip(HEAD_SCHEMA, zip(*rows, strict=True), strict=True)) if rows else {}
     heads, undated = _dated(pl.DataFrame(columns, schema=HEAD_SCHEMA))
     records = _with_attributes(heads).select(SCHEMA.names())

@@ -3,8 +3,9 @@
 In:  files.   Out: `Parsed`.
 lines.py    lines as records, attributes as text   times.py     when a record took place
 typed.py    texts as numbers                       attempts.py  which records tell of one start
-values.py   durations, sizes                       states.py    how it ended
-specs.py    lists of hosts and chunks              records.py   what becomes of it
+lives.py    which records tell of one job          states.py    how it ended
+values.py   durations, sizes                       records.py   what becomes of it
+specs.py    lists of hosts and chunks
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ DEFAULT_TIMEZONE = "UTC"
 PARENT = r"^\d+\[\]"
 SUBJOB_INDEX = r"\[\d+\]"
 # `123[].server` is an array as a whole; its tasks, `123[4].server`, are the jobs.
+SAID = ("job_id", "kind", "local_s", "text_hash")
+# Lines in which these agree say the same.
 
 
 @dataclass
@@ -74,21 +77,22 @@ def _orphans(keyed: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     nothing = pl.format(
         "nothing tells when job {} was submitted, a Q, S or E record that does needed", "job_id"
     )
-    return lines.filter(pl.col("code").is_not_null() | ~is_row.any().over("job_id")).select(
+    return lines.filter(pl.col("code").is_not_null() | ~is_row.any().over("job")).select(
         "source",
         "source_line",
         code=pl.coalesce(
             "code",
-            pl.col("code").first(ignore_nulls=True).over("job_id"),
+            pl.col("code").first(ignore_nulls=True).over("job"),
             pl.lit(RejectCode.NO_SUBMIT_TIME.value),
         ),
-        reason=pl.coalesce("reason", pl.col("reason").first(ignore_nulls=True).over("job_id"), nothing),
+        reason=pl.coalesce("reason", pl.col("reason").first(ignore_nulls=True).over("job"), nothing),
     )
 
 
-def _waiting_arrays(parents: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+def _waiting_arrays(parents: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """Records of arrays none of whose tasks is a job of the trace: (source, source_line, code, reason)."""
-    arrays = records.select(pl.col("job_id").str.replace(SUBJOB_INDEX, "[]").unique())["job_id"]
+    rows = found.filter(pl.col("code").is_null())
+    arrays = rows.select(pl.col("job_id").str.replace(SUBJOB_INDEX, "[]").unique())["job_id"]
     waiting = parents.filter(~pl.col("job_id").is_in(arrays.implode()))
     reasons = {
         job_id: _reason(job_id, indices)
@@ -119,9 +123,11 @@ def _refused(lost: pl.DataFrame, files: tuple[SourceFile, ...], options: Options
         yield from with_texts(file, losses, options.limits)
 
 
-def _facts(found: pl.DataFrame, parents: pl.DataFrame) -> dict[str, int]:
+def _facts(found: pl.DataFrame, told: pl.DataFrame, parents: pl.DataFrame) -> dict[str, int]:
     rows = found.filter(pl.col("code").is_null())
     facts = {
+        "superseded_lines": told.height - told.select(pl.struct(SAID).n_unique()).item(),
+        "jobs_with_a_reused_id": rows.filter(pl.col("suffix") != "")["job"].n_unique(),
         "requeued_attempts": (rows["state"] == JobState.REQUEUED.value).sum(),
         "failed_starts": (rows["starts_count"].cast(pl.Int64) - 1).clip(0).sum(),
         "suspended_seconds": rows["suspended_s"].sum(),
@@ -145,9 +151,9 @@ def read_pbs(files: tuple[SourceFile, ...], options: Options) -> Parsed:
     keyed, attempts = attempts_of(told.filter(~is_parent), options.timezone or DEFAULT_TIMEZONE)
     found = judged(attempts)
     records = records_of(found, tuple(file.name for file in files))
-    lost = pl.concat([_orphans(keyed, found), _waiting_arrays(parents, records)])
+    lost = pl.concat([_orphans(keyed, found), _waiting_arrays(parents, found)])
     log.refused += _refused(lost, files, options)
     log.counts.merged = told.height - lost.height
     return Parsed(
-        records=records.lazy(), refused=log.refused, counts=log.counts, facts=_facts(found, parents)
+        records=records.lazy(), refused=log.refused, counts=log.counts, facts=_facts(found, told, parents)
     )

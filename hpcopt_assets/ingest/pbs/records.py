@@ -37,9 +37,9 @@ def _with_times(attempts: pl.DataFrame) -> pl.DataFrame:
     return (
         attempts.filter(_is_row())
         .with_columns(order_s=pl.coalesce("start_s", "first_s"), submit_s=submit, end_s=end)
-        .sort("job_id", "order_s", "attempt_key")
+        .sort("job", "order_s", "attempt_key")
         .with_columns(
-            submit_s=pl.col("submit_s").forward_fill().backward_fill().over("job_id"),
+            submit_s=pl.col("submit_s").forward_fill().backward_fill().over("job"),
             runtime_s=pl.when(pl.col("start_s").is_not_null())
             .then(pl.col("end_s") - pl.col("start_s"))
             .otherwise((pl.col("used_walltime") + 0.5).floor().cast(pl.Int64)),
@@ -72,7 +72,7 @@ def _refusal() -> dict[str, pl.Expr]:
 def _eligible() -> pl.Expr:
     """When the attempt could first be scheduled: a rerun not before the run that it repeats had ended."""
     requeued_s = pl.when(pl.col("state").shift(1) == JobState.REQUEUED.value).then(pl.col("end_s").shift(1))
-    return pl.max_horizontal("etime", requeued_s.over("job_id"))
+    return pl.max_horizontal("etime", requeued_s.over("job"))
 
 
 def _flags() -> dict[QualityFlag, pl.Expr]:
@@ -112,7 +112,7 @@ def records_of(attempts: pl.DataFrame, files: tuple[str, ...]) -> pl.DataFrame:
     )
     return (
         attempts.filter(pl.col("code").is_null())
-        .sort("job_id", "order_s", "attempt_key")
+        .sort("job", "order_s", "attempt_key")
         .with_columns(eligible_s=_eligible())
         .with_columns(
             source_file=pl.col("source").replace_strict(dict(enumerate(files)), return_dtype=pl.String),
@@ -120,9 +120,10 @@ def records_of(attempts: pl.DataFrame, files: tuple[str, ...]) -> pl.DataFrame:
             requested_runtime_kind=kind,
             used_memory_bytes=pl.col("used_memory"),
             cpu_used_s=pl.col("used_cput"),
-            attempt=pl.int_range(1, pl.len() + 1).over("job_id"),
-            attempt_count=pl.len().over("job_id"),
-            array_job_id=pl.col("job_id").str.extract(SUBJOB),
+            attempt=pl.int_range(1, pl.len() + 1).over("job"),
+            attempt_count=pl.len().over("job"),
+            job_id=pl.col("job_id") + pl.col("suffix"),
+            array_job_id=pl.col("job_id").str.extract(SUBJOB) + pl.col("suffix"),
             quality_flags=flag_list(_flags()),
             **{name: pl.lit(None) for name in NOT_IN_PBS},
         )

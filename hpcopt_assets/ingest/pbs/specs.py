@@ -18,6 +18,7 @@ from hpcopt_assets.ingest.pbs.values import size_bytes
 CACHED = 2**12
 NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 SLOTS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+ALL_PROCS = re.compile(r"(?:^|:)(?:ppn|ncpus)=(?!\d)")
 TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
 
@@ -148,15 +149,20 @@ def select(text: str) -> Counts:
 
 @lru_cache(CACHED)
 def node_spec(text: str) -> Counts:
-    """`4:ppn=8:gpus=1+fast:ppn=2`: a number of nodes or one by name or property, each with processors."""
+    """`4:ppn=8:gpus=1+fast:ppn=2`: a number of nodes or one by name or property, each with processors.
+
+    Processors are unknown where they are told in words (`ppn=all`), for nodes differ.
+    """
     asked = []
+    is_number = True
     for part in text.partition("#")[0].split("+"):
         # `#shared` and `#excl` say whether others may use the nodes.
         head, _, rest = part.partition(":")
         times = _number(head)
         asked.append((_amounts(rest), 1 if times is None else times))
+        is_number &= not ALL_PROCS.search(rest)
     return _counts(
-        sum(max(each.processes or 1, each.cpus or 1) * times for each, times in asked),
+        sum(max(each.processes or 1, each.cpus or 1) * times for each, times in asked) if is_number else None,
         sum(times for _, times in asked),
         _total((each.torque_gpus, times) for each, times in asked),
     )

@@ -96,9 +96,13 @@ def _sizes() -> dict[str, pl.Expr]:
 
     `total_execution_slots` settles what a Torque list leaves open: `node/4` may be slot 4 or four slots.
     """
+    is_unsaid = _of("node_spec", "nodes").is_not_null() & _of("node_spec", "procs").is_null()
+    # Then `ncpus` is but the server's default.
     requested = pl.coalesce(
         _of("select", "procs"),
-        pl.max_horizontal(_of("node_spec", "procs"), _positive("slots"), _positive("ncpus")),
+        pl.when(~is_unsaid).then(
+            pl.max_horizontal(_of("node_spec", "procs"), _positive("slots"), _positive("ncpus"))
+        ),
         pl.when(_of("select", "nodes") > 0).then(_of("select", "nodes")),
     )
     allocated = pl.coalesce(

@@ -1,7 +1,7 @@
 """Which rows of sacct tell of one job: repeated dumps, attempts, ids used again, and steps.
 
-In:  rows of jobs and of steps (rows.py), of all files of a trace.   Out: records.
-Not here: what one row says.
+In:  rows of jobs, steps and ranges of tasks (rows.py), of all files of a trace.   Out: records.
+Not here: what one row says; what it leaves open and other rows tell (whose.py).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ import polars as pl
 from hpcopt_assets.contracts.vocabulary import JobState
 from hpcopt_assets.ingest.canonical import flag_list
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA
+from hpcopt_assets.ingest.slurm.ranges import cancelled_tasks, with_left
 from hpcopt_assets.ingest.slurm.rows import FLAGS
+from hpcopt_assets.ingest.slurm.whose import eras, identified, of_one_cluster, steps_of_jobs
 
-ID_COMES_ROUND_S = 86400
-# Slurm gives an id out again after MaxJobId others, or after its database was emptied: not within a day of
-# the end of the job that had it. A requeued job is submitted again when it ends.
 JOB = ("cluster", "base_id")
-SUBMISSION = (*JOB, "user", "submit_s")
+SUBMISSION = (*JOB, "owner", "submit_s")
+NUMBER = ("root", "cluster", "owner")
 PLACE = ("source_file", "source_line", "lines_count")
+IDENTITY = ("number", "user", "uid")
+# Of rows that tell the same of a job, these are the last to choose by: what they say, all rows were given.
 USAGE_SCHEMA = {"row": pl.get_index_type(), "step_memory_bytes": pl.Float64, "step_cpu_s": pl.Float64}
 PENDING, RUNNING, REQUEUED, UNKNOWN = (
     state.value for state in (JobState.PENDING, JobState.RUNNING, JobState.REQUEUED, JobState.UNKNOWN)
@@ -28,48 +30,50 @@ PENDING, RUNNING, REQUEUED, UNKNOWN = (
 
 
 class Joined(NamedTuple):
-    """Records of all jobs, the steps of no job, and how many lines were merged into the records."""
+    """Records of all jobs, steps and ranges that are of no job, how many lines were merged into records."""
 
     records: pl.DataFrame
     lost_steps: pl.DataFrame
+    lost_ranges: pl.DataFrame
     merged: int
     facts: dict[str, int]
 
 
-def join_rows(jobs: pl.DataFrame, steps: pl.DataFrame) -> Joined:
+def join_rows(jobs: pl.DataFrame, steps: pl.DataFrame, ranges: pl.DataFrame) -> Joined:
     """One record for each attempt of each job."""
-    jobs, steps = _one_cluster(jobs, steps)
-    lines = int(jobs["lines_count"].sum()) + int(steps["lines_count"].sum())
-    kept = _latest(jobs).with_row_index("row")
-    kept = kept.join(_eras(kept), on="row", how="left").with_columns(pl.col("suffix").fill_null(""))
-    kept = kept.join(_attempts(kept), on="row", how="left").filter(~pl.col("is_past").fill_null(False))
-    kept = kept.with_columns(
-        pl.col("attempt", "attempt_count").fill_null(1),
-        pl.coalesce("ended_before_s", "eligible_s").alias("eligible_s"),
-    )
+    jobs, steps, ranges = of_one_cluster(jobs, steps, ranges)
+    known = identified(pl.concat([jobs, ranges], how="diagonal"))
+    is_range = pl.col("range").is_not_null()
+    rows = known.filter(~is_range).drop("range")
+    steps = steps_of_jobs(steps, rows)
+    numbered = pl.concat([_latest(rows), known.filter(is_range)], how="diagonal").with_row_index("row")
+    numbered = numbered.join(_eras(numbered), on="row", how="left")
+    ranges = with_left(numbered.filter(is_range), numbered.filter(~is_range))
+    kept = _with_attempts(numbered.filter(~is_range))
     usage, lost_steps = _usage(kept, steps)
+    lost_ranges = ranges.filter(pl.col("left").fill_null(1) > 0)
     facts = {
-        "records_superseded": jobs.height - kept.height,
+        "records_superseded": rows.height - kept.height + ranges.height - lost_ranges.height,
         "steps_folded": steps.height - lost_steps.height,
         "jobs_with_a_reused_id": kept.filter((pl.col("suffix") != "") & (pl.col("attempt") == 1)).height,
-        "cancelled_by_another_user": int(kept["is_cancelled_by_other"].sum()),
+        "cancelled_by_another_user": _cancelled_by_others(kept),
+        "cancelled_array_tasks": cancelled_tasks(ranges),
     }
-    merged = lines - int(lost_steps["lines_count"].sum())
-    return Joined(_records(kept.join(usage, on="row", how="left")), lost_steps, merged, facts)
+    merged = sum(int(frame["lines_count"].sum()) for frame in (rows, steps, ranges))
+    merged -= sum(int(frame["lines_count"].sum()) for frame in (lost_steps, lost_ranges))
+    records = _records(kept.join(usage, on="row", how="left"))
+    return Joined(records, lost_steps, lost_ranges, merged, facts)
 
 
-def _one_cluster(jobs: pl.DataFrame, steps: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Clusters as text; where the trace names at most one, rows that name none are of it too."""
-    named = pl.concat([jobs["cluster"], steps["cluster"]]).drop_nulls().unique()
-    silent = named[0] if named.len() == 1 else ""
-    cluster = pl.col("cluster").fill_null(silent)
-    return jobs.with_columns(cluster), steps.with_columns(cluster)
+def _cancelled_by_others(jobs: pl.DataFrame) -> int:
+    """Jobs that another uid cancelled than the one they belong to, where both are known."""
+    return int((jobs["canceller"] != jobs["uid"].cast(pl.Int64, strict=False)).sum())
 
 
 def _latest(jobs: pl.DataFrame) -> pl.DataFrame:
     """Of rows that tell of one attempt, the one that knows its end, else the one that saw it longest.
 
-    Rows tell of one attempt if cluster, id, user, submission and start agree. A row of a pending job tells
+    Rows tell of one attempt if cluster, id, owner, submission and start agree. A row of a pending job tells
     nothing where another of its submission knows how it went on; after a requeue it waits again.
     """
     is_repeated = jobs.select(pl.struct(JOB).is_duplicated()).to_series()
@@ -79,11 +83,11 @@ def _latest(jobs: pl.DataFrame) -> pl.DataFrame:
     is_open = state.is_in([RUNNING, UNKNOWN]) & pl.col("logged_end_s").is_null()
     rank = pl.when(state == PENDING).then(0).when((state == RUNNING) | is_open).then(1).otherwise(2)
     rows = jobs.filter(is_repeated).with_columns(
-        rank=rank, user=pl.coalesce("user", pl.col("user").max().over(*JOB, "submit_s"))
+        rank=rank, user=pl.coalesce("user", pl.col("user").max().over(SUBMISSION))
     )
-    content = [name for name in jobs.columns if name not in PLACE]
     first = ["rank", "logged_end_s", "runtime_s", *(flag.value for flag in FLAGS)]
-    order = first + [name for name in content if name not in first] + list(PLACE)
+    content = [name for name in jobs.columns if name not in (*first, *IDENTITY, *PLACE)]
+    order = [*first, *content, *IDENTITY, *PLACE]
     down = [name not in (*PLACE, *first[3:]) for name in order]
     # Of rows that know as much: one that needed less repair, then any, but the same in every order.
     rows = rows.sort(order, descending=down, nulls_last=True)
@@ -93,32 +97,23 @@ def _latest(jobs: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([jobs.filter(~is_repeated), rows.filter(~is_stale).drop("rank")])
 
 
-def _eras(jobs: pl.DataFrame) -> pl.DataFrame:
+def _eras(rows: pl.DataFrame) -> pl.DataFrame:
     """Tells jobs apart that had one number at different times: `row`, `era`, `suffix` of shared numbers.
 
-    Rows of one cluster, number and user belong together while each is submitted within a day of the end of
-    those before. The first of a number keeps it as it is; the others get `@<submission, UTC>`.
+    The first of a number keeps it as it is; the others get `@<submission, UTC>`.
     """
-    number = ("root", "cluster", "user")
-    rows = jobs.filter(pl.col("root").is_duplicated()).select(
-        "row",
-        *number,
-        "submit_s",
-        last_known=pl.max_horizontal("submit_s", "logged_end_s", pl.col("start_s") + pl.col("runtime_s")),
+    found = eras(rows, NUMBER)
+    told = found.join(rows.select("row", "range", *NUMBER, "submit_s"), on="row")
+    named = told.group_by("era").agg(
+        pl.col(*NUMBER).first(), pl.col("submit_s").min(), is_job=pl.col("range").is_null().any()
     )
-    rows = rows.sort(*number, "submit_s", nulls_last=True)
-    is_other = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in number)
-    rows = rows.with_columns(owner=is_other.cast(pl.Int64).cum_sum())
-    before = pl.col("last_known").cum_max().shift(1).over("owner")
-    begins = before.is_null() | (pl.col("submit_s") > before + ID_COMES_ROUND_S)
-    rows = rows.with_columns(era=begins.cast(pl.Int64).cum_sum())
-    eras = rows.group_by("era").agg(pl.col(*number, "submit_s").first())
-    eras = eras.sort("root", "submit_s", "cluster", "user", nulls_last=True)
+    # A number that only a range of waiting tasks had takes no other's name away.
+    named = named.filter("is_job").sort("root", "submit_s", "cluster", "owner", nulls_last=True)
     since = pl.from_epoch("submit_s", time_unit="s").dt.strftime("@%Y-%m-%dT%H:%M:%SZ")
     place = pl.int_range(pl.len()).over("root")
     twin = pl.int_range(pl.len()).over("root", "submit_s")
     # Two jobs of one number and second differ by cluster or user.
-    eras = eras.select(
+    named = named.select(
         "era",
         suffix=pl.when(place == 0)
         .then(pl.lit(""))
@@ -126,7 +121,17 @@ def _eras(jobs: pl.DataFrame) -> pl.DataFrame:
         .then(since)
         .otherwise(pl.concat_str(since, pl.lit("."), twin + 1)),
     )
-    return rows.select("row", "era").join(eras, on="era", how="left")
+    return found.join(named, on="era", how="left")
+
+
+def _with_attempts(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Jobs without the rows that a later attempt overtook, the others numbered, and released one by one."""
+    jobs = jobs.with_columns(pl.col("suffix").fill_null(""))
+    jobs = jobs.join(_attempts(jobs), on="row", how="left").filter(~pl.col("is_past").fill_null(False))
+    return jobs.with_columns(
+        pl.col("attempt", "attempt_count").fill_null(1),
+        pl.coalesce("ended_before_s", "eligible_s").alias("eligible_s"),
+    )
 
 
 def _attempts(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -188,6 +193,11 @@ def _sum(name: str) -> pl.Expr:
 
 def _records(jobs: pl.DataFrame) -> pl.DataFrame:
     tracks_gpus = pl.col("names_gpus").any().over("cluster")
+    jobs = jobs.with_columns(
+        user=pl.coalesce("user", "uid"),
+        array_job_id=pl.when(pl.col("base_id").str.contains("_", literal=True)).then("root"),
+        het_group_id=pl.when(pl.col("base_id").str.contains("+", literal=True)).then("root"),
+    )
     nothing = {name: pl.lit(None, dtype) for name, dtype in RECORD_SCHEMA.items() if name not in jobs.columns}
     jobs = jobs.with_columns(**nothing).with_columns(
         gpus=pl.when(pl.col("gpus").is_null() & pl.col("names_tres") & tracks_gpus).then(0).otherwise("gpus"),

@@ -10,6 +10,7 @@ import csv
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.vocabulary import RejectCode
 from hpcopt_assets.ingest.parsed import LineCounts, Loss
 from hpcopt_assets.ingest.slurm.layout import EXTRA_MAX, LOOKS_LIKE, Layout, fields_of
@@ -18,6 +19,8 @@ JOINED_MAX = 1000
 # Physical lines that one record may span: a script in SubmitLine.
 PATIENCE = 100
 # After so many lines in a row that begin no record, those that follow are refused one by one, not joined.
+CONTINUED_MAX = 100
+# Lines after a whole record that may be the rest of its last column; more are something else.
 
 
 class Line(NamedTuple):
@@ -36,14 +39,33 @@ class Record(NamedTuple):
     fields: list[str]
 
 
+class Before(NamedTuple):
+    """The record that stands before a line, and how many lines after its last column were given to it."""
+
+    source_line: int
+    continued: int = 0
+
+
+class Continued(NamedTuple):
+    """A line that is taken for the rest of free text in the last column of the record that begins there."""
+
+    record_line: int
+    source_line: int
+
+
 @dataclass
 class Joined:
-    """What became of lines: records, losses, counts, and the lines that may go on in what follows."""
+    """What became of lines: records and lines that go on with one, losses, counts.
+
+    `kept` are lines that may go on in what follows, `before` the record to which what follows may belong.
+    """
 
     records: list[Record] = field(default_factory=list)
+    continued: list[Continued] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
     counts: LineCounts = field(default_factory=LineCounts)
     kept: list[Line] = field(default_factory=list)
+    before: Before | None = None
 
 
 def is_silent(line: str) -> bool:
@@ -51,13 +73,13 @@ def is_silent(line: str) -> bool:
     return not line.strip() or line.startswith("#")
 
 
-def join(run: list[Line], layout: Layout | None, *, is_open: bool, follows_record: bool) -> Joined:
+def join(run: list[Line], layout: Layout | None, *, is_open: bool, before: Before | None) -> Joined:
     """Records of lines that are not plain, each of as many lines as it needs.
 
-    With `is_open`, lines at the end that later ones could complete are kept. `follows_record` says that a
-    record stands before the first line, to which it may belong. Without a layout all lines are silent.
+    With `is_open`, lines at the end that later ones could complete are kept. `before` is the record before
+    the first line, to which it may belong. Without a layout all lines are silent.
     """
-    found = Joined()
+    found = Joined(before=before)
     k = failed = 0
     while k < len(run):
         line = run[k]
@@ -70,19 +92,29 @@ def join(run: list[Line], layout: Layout | None, *, is_open: bool, follows_recor
         record, could_go_on = _record(run, k, most, layout)
         if record is not None:
             found.records.append(record)
+            found.before = Before(line.number)
             k, failed = k + record.lines_count, 0
         elif could_go_on and is_open and len(run) - k < most:
             found.kept = run[k:]
             break
         else:
-            if _continues(line.text, layout) and (follows_record or found.records):
-                found.counts.merged += 1
-            elif isinstance(alone := _alone(line, layout), Record):
-                found.records.append(alone)
-            else:
-                found.lost.append(alone)
+            _take_alone(line, layout, found)
             k, failed = k + 1, failed + 1
     return found
+
+
+def _take_alone(line: Line, layout: Layout, found: Joined) -> None:
+    """A line that makes no record with those after it: a part of the record before, a record, or lost."""
+    before = found.before
+    if before is not None and before.continued < CONTINUED_MAX and _continues(line.text, layout):
+        found.continued.append(Continued(before.source_line, line.number))
+        found.before = before._replace(continued=before.continued + 1)
+    elif isinstance(alone := _alone(line, layout), Record):
+        found.records.append(alone)
+        found.before = Before(line.number)
+    else:
+        found.lost.append(alone)
+        found.before = None
 
 
 def _record(run: list[Line], first: int, most: int, layout: Layout) -> tuple[Record | None, bool]:
@@ -91,6 +123,8 @@ def _record(run: list[Line], first: int, most: int, layout: Layout) -> tuple[Rec
     separators = quotes = tries = 0
     for k in range(first, min(first + most, len(run))):
         text = run[k].text
+        if 2 * (separators + 1) >= layout.count and k > first and _begins_a_record(text, layout):
+            return None, False  # most of a record, and then another: the one must not swallow the other
         parts.append(text)
         separators += text.count(layout.separator)
         quotes += text.count('"')
@@ -140,7 +174,17 @@ def _continues(line: str, layout: Layout) -> bool:
     fields = line.split(layout.separator)
     if layout.separator == "," or not layout.ends_in_text or 2 * len(fields) >= layout.count:
         return False
-    return not any(
+    return not _has_id(fields, layout)
+
+
+def _begins_a_record(line: str, layout: Layout) -> bool:
+    """Whether a line has an id where one is due, and at least half of the columns."""
+    fields = line.split(layout.separator)
+    return 2 * len(fields) >= layout.count and _has_id(fields, layout)
+
+
+def _has_id(fields: list[str], layout: Layout) -> bool:
+    return any(
         LOOKS_LIKE[name].fullmatch(fields[place])
         for name, place in layout.used.items()
         if name in ("jobid", "jobidraw") and place < len(fields)
@@ -156,4 +200,4 @@ def _alone(line: Line, layout: Layout) -> Record | Loss:
     if len(fields) == layout.count:
         return Record(line.number, 1, is_recovered=False, fields=fields)
     code = RejectCode.TOO_FEW_FIELDS if len(fields) < layout.count else RejectCode.TOO_MANY_FIELDS
-    return Loss(line.number, code, f"{len(fields)} fields, {layout.count} expected")
+    return Loss(line.number, code, f"{plural(len(fields), 'field')}, {layout.count} expected")

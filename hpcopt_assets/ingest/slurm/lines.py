@@ -7,8 +7,9 @@ Not here: lines that are not plain (joins.py), what a column says (rows.py).
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import itemgetter
 
 import numpy as np
@@ -17,7 +18,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
 from hpcopt_assets.ingest.parsed import LineCounts, Loss
-from hpcopt_assets.ingest.slurm.joins import Joined, Line, Record, is_silent, join
+from hpcopt_assets.ingest.slurm.joins import Before, Continued, Joined, Line, Record, is_silent, join
 from hpcopt_assets.ingest.slurm.layout import Layout, fields_of, is_header
 
 Places = npt.NDArray[np.int64]
@@ -33,7 +34,8 @@ ROW_COLUMNS = {"source_line": pl.Int64, "lines_count": pl.Int64, "is_recovered":
 class LineReader:
     """Reads one file: `feed` each block in turn, then `finish`.
 
-    Frames hold `ROW_COLUMNS` and the used columns that the file has, as text, null where empty.
+    Frames hold `ROW_COLUMNS` and the used columns that the file has, as text, null where empty. `continued`
+    are lines that belong to a record although it was whole without them.
     """
 
     def __init__(self, where: str, fields: tuple[str, ...] | None) -> None:
@@ -42,7 +44,8 @@ class LineReader:
         self.counts = LineCounts()
         self.lost: list[Loss] = []
         self._kept: list[Line] = []
-        self._follows_record = False
+        self._continued = array("q")
+        self._before: Before | None = None
 
     def feed(self, block: bytes) -> Iterator[pl.DataFrame]:
         """The records of a block that ends in a newline; what may go on in the next block is kept."""
@@ -57,6 +60,7 @@ class LineReader:
             separator = self._separator(line)
             self.layout = Layout.of(fields_of(line, separator), separator, self.where)
             self.counts.header += 1
+            self._before = None
             first = k + 1
         yield from self._section(block, starts[first:], ends[first:], self.counts.lines + first + 1)
         self.counts.lines += int(ends.size)
@@ -66,6 +70,11 @@ class LineReader:
         run, self._kept = self._kept, []
         if run:
             yield from self._frame(self._joined(run, is_open=False))
+
+    def continued(self) -> pl.DataFrame:
+        """`Continued` of the lines so far: as numbers in a row, for a log may have as many as records."""
+        places = np.frombuffer(self._continued, dtype=np.int64).reshape(-1, len(Continued._fields))
+        return pl.DataFrame(places, schema=dict.fromkeys(Continued._fields, pl.Int64))
 
     def _separator(self, line: str) -> str:
         if self.layout is not None:
@@ -113,20 +122,20 @@ class LineReader:
             if run[0] == 0:
                 lines, self._kept = self._kept + lines, []
             else:
-                self._follows_record = True
+                self._before = Before(number + run[0] - 1)
             records += self._joined(lines, is_open=run[-1] == ends.size - 1)
-        self._follows_record |= bool(is_plain[-1])
+        if is_plain[-1]:
+            self._before = Before(number + int(ends.size) - 1)
         yield from self._frame(records)
 
     def _joined(self, run: list[Line], *, is_open: bool) -> list[Record]:
         """Records of lines that are not plain; the other lines are accounted for."""
-        found: Joined = join(run, self.layout, is_open=is_open, follows_record=self._follows_record)
+        found: Joined = join(run, self.layout, is_open=is_open, before=self._before)
         self.lost += found.lost
+        self._continued.extend(chain.from_iterable(found.continued))
         self.counts.comment += found.counts.comment
         self.counts.blank += found.counts.blank
-        self.counts.merged += found.counts.merged
-        self._kept = found.kept
-        self._follows_record |= bool(found.records)
+        self._kept, self._before = found.kept, found.before
         return found.records
 
     def _plain(self, block: bytes, starts: Places, ends: Places) -> Mask:

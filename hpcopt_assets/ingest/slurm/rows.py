@@ -1,7 +1,7 @@
 """Rows of text become jobs and steps: ids, times, states, and the rows that are no jobs.
 
 In:  rows of text (lines.py) and the machines' time zone.   Out: `Rows`.
-Not here: which rows tell of one job (jobs.py), sizes (sizes.py).
+Not here: which rows tell of one job (whose.py, jobs.py), sizes (sizes.py).
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from hpcopt_assets.ingest.parsed import Loss
 from hpcopt_assets.ingest.slurm.durations import durations
 from hpcopt_assets.ingest.slurm.layout import USED
 from hpcopt_assets.ingest.slurm.lookup import looked_up
-from hpcopt_assets.ingest.slurm.sizes import count, memory_columns, sizes
+from hpcopt_assets.ingest.slurm.sizes import count, sizes, used_memory
 from hpcopt_assets.ingest.slurm.times import ORDER, instants, settle
-from hpcopt_assets.ingest.slurm.values import NO_NODES, array_range, state
+from hpcopt_assets.ingest.slurm.values import NO_NODES, state
 
 ID = r"^(\d+)(?:_(\d+)|\+(\d+)|_\[(.*)\])?(?:\.([^|]+))?$"
 ID_PARTS = ("root", "task", "component", "range", "step")
+RAW_ID = r"^(\d+)(?:\.[^|]+)?$"
 DURATIONS = ("elapsed", "suspended", "totalcpu")
 REPLACED = "\ufffd"
 LABELS = {
     "cluster": pl.col("cluster"),
-    "user": pl.coalesce("user", "uid"),
+    "user": pl.col("user"),
+    "uid": pl.col("uid"),
     "group": pl.coalesce("group", "gid"),
     "account": pl.col("account"),
     "partition": pl.col("partition"),
@@ -63,41 +65,49 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one kind of dump: jobs and steps as typed columns, lines that are neither, cancelled tasks."""
+    """Rows of one kind of dump as typed columns: jobs, steps, ranges of waiting tasks; and lost lines.
+
+    Of jobs and steps, `base_id` is null where the dump tells only the number that Slurm itself calls the job
+    by (`number`, JobIDRaw): which task of which array that is, another dump may tell.
+    """
 
     jobs: pl.DataFrame
     steps: pl.DataFrame
+    ranges: pl.DataFrame
     lost: list[Loss]
-    cancelled_tasks: dict[str, int]
 
 
 def read_rows(text: pl.DataFrame, zone: str) -> Rows:
     """Jobs and steps of rows of text. A row is lost for the first thing that keeps it from being a job."""
     have = frozenset(text.columns)
     text = text.with_columns(pl.lit(None, pl.String).alias(name) for name in USED if name not in have)
-    text = text.with_columns(id=pl.coalesce("jobid", "jobidraw")).with_columns(
-        pl.col("id").str.extract_groups(ID).struct.rename_fields(list(ID_PARTS)).struct.unnest()
-    )
+    text = text.with_columns(
+        id=pl.coalesce("jobid", "jobidraw"), number=pl.col("jobidraw").str.extract(RAW_ID)
+    ).with_columns(pl.col("id").str.extract_groups(ID).struct.rename_fields(list(ID_PARTS)).struct.unnest())
     no_id = text.filter(pl.col("root").is_null())
-    ranges = text.filter(pl.col("range").is_not_null())
     of_jobs = text.filter(pl.col("root").is_not_null() & pl.col("range").is_null())
     jobs, lost = _jobs(of_jobs.filter(pl.col("step").is_null()), have, zone)
     lost += [
         Loss(line, *_refusal("JobID", value, "a job id such as 123, 123_4 or 123+0", RejectCode.NO_JOB_ID))
         for line, value in no_id.select("source_line", "id").iter_rows()
     ]
-    cancelled = {}
-    for row in ranges.iter_rows(named=True):
-        lost.append(Loss(row["source_line"], RejectCode.PENDING_ARRAY_RANGE, _range_reason(row)))
-        if state(row["state"] or "").state is JobState.CANCELLED:
-            cancelled[f"{row['cluster']} {row['id']}"] = array_range(row["range"]).tasks or 0
     spans = dict(text.filter(pl.col("lines_count") > 1).select("source_line", "lines_count").iter_rows())
     lost += [
-        Loss(loss.source_line + more, loss.code, f"{loss.reason} (goes on from line {loss.source_line})")
+        Loss(loss.source_line + more, loss.code, goes_on(loss))
         for loss in lost
         for more in range(1, spans.get(loss.source_line, 1))
     ]
-    return Rows(jobs, _steps(of_jobs.filter(pl.col("step").is_not_null()), zone), lost, cancelled)
+    return Rows(
+        jobs,
+        steps=_steps(of_jobs.filter(pl.col("step").is_not_null()), zone),
+        ranges=_ranges(text.filter(pl.col("range").is_not_null()), zone),
+        lost=lost,
+    )
+
+
+def goes_on(loss: Loss) -> str:
+    """The reason of a further line of a record that is lost."""
+    return f"{loss.reason} (goes on from line {loss.source_line})"
 
 
 def _refusal(
@@ -111,35 +121,45 @@ def _refusal(
     return code, f"{column} is {(found or '')[:60]!r}, {needed} needed"
 
 
-def _range_reason(row: dict[str, Any]) -> str:
-    tasks, throttle = array_range(row["range"])
-    at_once = f", at most {throttle} at once" if throttle else ""
-    return (
-        f"{'some' if tasks is None else tasks} tasks of array {row['root']}{at_once}, state {row['state']}; "
-        "a line for each task needed, which Slurm writes once the task starts"
-    )
-
-
 def _base_id() -> pl.Expr:
-    """The id of the job that a row tells of, without its step."""
+    """The id of the job that a row tells of, without its step; null where only its number is told."""
     task = pl.when(pl.col("task").is_not_null()).then(pl.concat_str(pl.lit("_"), "task"))
     component = pl.when(pl.col("component").is_not_null()).then(pl.concat_str(pl.lit("+"), "component"))
-    return pl.concat_str("root", pl.coalesce(task, component, pl.lit("")))
+    place = pl.coalesce(task, component)
+    is_told = pl.col("jobid").is_not_null() | place.is_not_null()
+    return pl.when(is_told).then(pl.concat_str("root", place.fill_null("")))
 
 
 def _steps(text: pl.DataFrame, zone: str) -> pl.DataFrame:
     """Steps: what they used, and when they began; what cannot be read is null."""
-    rss = memory_columns(text["maxrss"], "")
+    rss = used_memory(text["maxrss"])
     cpu = durations(text["totalcpu"])
     return text.select(
         "source_line",
         "lines_count",
         "cluster",
         _base_id().alias("base_id"),
+        "number",
         "step",
         instants(text["start"], zone).seconds.alias("start_s"),
         (rss["size_bytes"] * text.select(count("ntasks").fill_null(1)).to_series()).alias("memory_bytes"),
         pl.select(pl.when(cpu >= 0).then(cpu)).to_series().alias("cpu_used_s"),
+    )
+
+
+def _ranges(text: pl.DataFrame, zone: str) -> pl.DataFrame:
+    """Ranges of tasks that wait: of no job, but told of by some cluster and user at some time."""
+    return _with_times(text, zone).select(
+        "source_line",
+        "lines_count",
+        "root",
+        pl.col("id").alias("base_id"),
+        "range",
+        "cluster",
+        "user",
+        "uid",
+        "submit_s",
+        "state",
     )
 
 
@@ -194,15 +214,14 @@ def _never_started(have: frozenset[str]) -> pl.Expr:
         has_no_nodes = pl.col("alloctres").is_null()
     else:
         has_no_nodes = pl.lit(True)
-    ran_not = (pl.col("elapsed_s").fill_null(0) == 0) & (
-        pl.col("end_s").is_null() | (pl.col("end_s") == pl.col("start_s"))
-    )
     word_for_none = pl.col("nodelist").str.to_lowercase().is_in(list(NO_NODES)).fill_null(False)
-    is_cut_off = (pl.col("state_word") == CANCELLED) | word_for_none
+    lasted_not = pl.col("elapsed_s").fill_null(0) == 0
+    ends_at_start = pl.col("end_s").is_null() | (pl.col("end_s") == pl.col("start_s"))
+    is_cut_off = (pl.col("state_word") == CANCELLED) & has_no_nodes & ends_at_start
     return (
         pl.col("start_s").is_null()
         | (pl.col("state_word") == PENDING)
-        | (has_no_nodes & ran_not & is_cut_off & (pl.col("state_word") != RUNNING))
+        | (lasted_not & (word_for_none | is_cut_off) & (pl.col("state_word") != RUNNING))
     )
 
 
@@ -271,7 +290,7 @@ def _jobs(text: pl.DataFrame, have: frozenset[str], zone: str) -> tuple[pl.DataF
     ]
     frame = frame.filter(pl.col("why").is_null())
     frame = frame.hstack(sizes(frame.select(USED), ~frame["is_never"]))
-    own = memory_columns(frame["maxrss"], "")
+    own = used_memory(frame["maxrss"])
     is_malformed = [
         pl.col(name).is_not_null() & ~(pl.col(f"{name}_told") >= 0).fill_null(False) for name in DURATIONS
     ]
@@ -290,14 +309,11 @@ def _jobs(text: pl.DataFrame, have: frozenset[str], zone: str) -> tuple[pl.DataF
     }
     frame = frame.with_columns(**{flag.value: is_set.fill_null(False) for flag, is_set in flags.items()})
     cpu = pl.col("totalcpu_told")
-    canceller = pl.col("canceller")
     return frame.select(
         "source_line",
         "lines_count",
-        "root",
         _base_id().alias("base_id"),
-        pl.when(pl.col("task").is_not_null()).then("root").alias("array_job_id"),
-        pl.when(pl.col("component").is_not_null()).then("root").alias("het_group_id"),
+        "number",
         *(value.alias(name) for name, value in LABELS.items()),
         "submit_s",
         "eligible_s",
@@ -317,9 +333,7 @@ def _jobs(text: pl.DataFrame, have: frozenset[str], zone: str) -> tuple[pl.DataF
         "requested_memory_bytes",
         (own["size_bytes"] * own_tasks).alias("memory_bytes"),
         pl.when(cpu >= 0).then(cpu).alias("cpu_used_s"),
-        (canceller.is_not_null() & (canceller != pl.col("uid").cast(pl.Int64, strict=False)))
-        .fill_null(False)
-        .alias("is_cancelled_by_other"),
+        "canceller",
         *(flag.value for flag in FLAGS),
     ), lost
 

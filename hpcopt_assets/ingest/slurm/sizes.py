@@ -6,6 +6,7 @@ Not here: times and states (rows.py), which steps are of a job (jobs.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -14,7 +15,16 @@ from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
 from hpcopt_assets.contracts.vocabulary import QualityFlag, RequestKind
 from hpcopt_assets.ingest.slurm.durations import limits, limits_in_minutes
 from hpcopt_assets.ingest.slurm.lookup import looked_up
-from hpcopt_assets.ingest.slurm.values import NO_NODES, memory, nodes_count, tres
+from hpcopt_assets.ingest.slurm.values import (
+    LEAKED,
+    NO_NODES,
+    PER_CPU_FLAGS_BYTES,
+    Memory,
+    memory,
+    nodes_count,
+    requested_memory,
+    tres,
+)
 
 COUNTS = ("reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes")
 TRES_SCHEMA = {
@@ -26,16 +36,23 @@ TRES_SCHEMA = {
     "is_malformed": pl.Boolean,
 }
 MEMORY_SCHEMA = {"size_bytes": pl.Float64, "per": pl.String, "is_malformed": pl.Boolean}
+NODE_BYTES_MAX = 2**46
+# 64 TiB: the largest machines that are one node have as much.
 
 
-def memory_columns(text: pl.Series, default_unit: str) -> pl.DataFrame:
+def _memory_columns(text: pl.Series, read: Callable[[str], Memory | None]) -> pl.DataFrame:
     """`MEMORY_SCHEMA` of a column of amounts of memory."""
 
-    def read(value: str) -> tuple[Any, ...]:
-        found = memory(value, default_unit)
+    def read_or_tell(value: str) -> tuple[Any, ...]:
+        found = read(value)
         return (None, None, True) if found is None else (*found, False)
 
-    return looked_up(text, read, MEMORY_SCHEMA)
+    return looked_up(text, read_or_tell, MEMORY_SCHEMA)
+
+
+def used_memory(text: pl.Series) -> pl.DataFrame:
+    """`MEMORY_SCHEMA` of the column MaxRSS."""
+    return _memory_columns(text, lambda value: memory(value, ""))
 
 
 def count(name: str) -> pl.Expr:
@@ -89,7 +106,7 @@ def sizes(text: pl.DataFrame, has_started: pl.Series) -> pl.DataFrame:
             has_started.alias("has_started").to_frame(),
             _prefixed(looked_up(text["reqtres"], tres, TRES_SCHEMA), "req"),
             _prefixed(looked_up(text["alloctres"], tres, TRES_SCHEMA), "alloc"),
-            memory_columns(text["reqmem"], "M"),
+            _memory_columns(text["reqmem"], requested_memory),
             _node_list(text.select(pl.when(~is_counted).then("nodelist")).to_series()),
         ],
         how="horizontal",
@@ -117,14 +134,7 @@ def sizes(text: pl.DataFrame, has_started: pl.Series) -> pl.DataFrame:
         names_tres=pl.col("alloctres").is_not_null() | pl.col("reqtres").is_not_null(),
         names_gpus=pl.col("alloc_gpus").is_not_null() | pl.col("req_gpus").is_not_null(),
     )
-    units = (
-        pl.when(pl.col("per") == "n")
-        .then(pl.coalesce(_positive("req_nodes"), "nodes"))
-        .when(pl.col("per") == "c")
-        .then(pl.coalesce("requested_procs", "allocated_procs"))
-        .otherwise(1)
-    )
-    asked_bytes = pl.col("size_bytes") * units
+    asked_bytes = _asked_bytes()
     is_too_much = (asked_bytes > BYTES_MAX).fill_null(False)
     asked_bytes = pl.when((asked_bytes > 0) & ~is_too_much).then(asked_bytes.round()).cast(pl.Int64)
     # A request of 0 is for all the memory there is.
@@ -147,6 +157,23 @@ def sizes(text: pl.DataFrame, has_started: pl.Series) -> pl.DataFrame:
             QualityFlag.MALFORMED_VALUE.value
         ),
     ).hstack(_request(text))
+
+
+def _asked_bytes() -> pl.Expr:
+    """ReqMem of the whole job."""
+    size, per = pl.col("size_bytes"), pl.col("per")
+    nodes = pl.coalesce(_positive("req_nodes"), "nodes")
+    cpus = pl.coalesce("requested_procs", "allocated_procs")
+    flag = PER_CPU_FLAGS_BYTES[-1]
+    return (
+        pl.when(per == "n")
+        .then(size * nodes)
+        .when(per == "c")
+        .then(size * cpus)
+        .when((per == LEAKED) & (size < 2 * flag) & ~(size <= nodes * NODE_BYTES_MAX).fill_null(False))
+        .then((size - flag) * cpus)
+        .otherwise(size)
+    )
 
 
 def _prefixed(frame: pl.DataFrame, prefix: str) -> pl.DataFrame:

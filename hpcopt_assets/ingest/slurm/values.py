@@ -15,9 +15,10 @@ from hpcopt_assets.contracts.vocabulary import JobState
 
 MEMORY = re.compile(r"(\d{1,20}(?:\.\d{1,9})?)([KMGTPE]?)([nc]?)", re.ASCII)
 UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P", "E"))}
-PER_CPU_FLAGS_MB = (2**63, 2**31)
+PER_CPU_FLAGS_BYTES = (2**63 * 2**20, 2**31 * 2**20)
 # Slurm marks memory per CPU by the top bit of the number of MB; a log written across versions shows the bit
-# as part of the number, with the suffix of memory per node. No node has 2^31 MB.
+# as part of the number, mostly with the suffix of memory per node. No node has 2^31 MB.
+LEAKED = "leaked"
 
 GPU = re.compile(r"gres[/:]gpu(:.+)?", re.IGNORECASE)
 WHOLE = re.compile(r"\d{1,12}", re.ASCII)
@@ -58,26 +59,43 @@ STATE = re.compile(r"([A-Za-z_]+)\+?(?: by (\S+))?", re.ASCII)
 
 
 class Memory(NamedTuple):
-    """An amount of memory: of each node (`n`), of each CPU (`c`), or of the whole."""
+    """An amount of memory: of each node (`n`), of each CPU (`c`), or of the whole.
+
+    `LEAKED`: of the whole, or, unless there are nodes enough, of each CPU and 2^31 MB too much.
+    """
 
     size_bytes: float
     per: str
 
 
-def memory(text: str, default_unit: str) -> Memory | None:
-    """What ReqMem, MaxRSS or `mem=` says; `default_unit` (a key of `UNITS`) where it names no unit."""
+def _amount(text: str, default_unit: str) -> tuple[int | float, str] | None:
+    """Bytes and suffix; as a whole number where possible: near 2^63 MB a float would lose the megabytes."""
     found = MEMORY.fullmatch(text)
     if found is None:
         return None
     number, unit, per = found.groups()
-    size = float(number) * UNITS[unit or default_unit]
-    if per == "n":
-        for flag in PER_CPU_FLAGS_MB:
-            if size >= flag * UNITS["M"]:
-                whole = int(number) if number.isdigit() else float(number)
-                # As whole numbers where possible: near 2^63 a float would lose the megabytes.
-                return Memory(float(whole * UNITS[unit or default_unit] - flag * UNITS["M"]), "c")
-    return Memory(size, per) if size <= BYTES_MAX else None
+    return (int(number) if number.isdigit() else float(number)) * UNITS[unit or default_unit], per
+
+
+def memory(text: str, default_unit: str) -> Memory | None:
+    """What MaxRSS or `mem=` says; `default_unit` (a key of `UNITS`) where it names no unit."""
+    found = _amount(text, default_unit)
+    return None if found is None or found[0] > BYTES_MAX else Memory(float(found[0]), found[1])
+
+
+def requested_memory(text: str) -> Memory | None:
+    """What ReqMem says, in MB where it names no unit."""
+    found = _amount(text, "M")
+    if found is None:
+        return None
+    size, per = found
+    if per == "" and PER_CPU_FLAGS_BYTES[-1] <= size <= BYTES_MAX:
+        return Memory(float(size), LEAKED)
+    for flag in PER_CPU_FLAGS_BYTES:
+        if size >= flag:
+            left = size - flag
+            return Memory(float(left), "c") if left < PER_CPU_FLAGS_BYTES[-1] else None
+    return Memory(float(size), per)
 
 
 class Tres(NamedTuple):
@@ -128,9 +146,9 @@ def tres(text: str) -> Tres:
     )
 
 
-def _tasks(ranges: str) -> int | None:
-    """How many numbers `1,3,5-7` or `0-20:5` names; None where it is no list of ranges."""
-    total = 0
+def _numbers(ranges: str) -> tuple[range, ...] | None:
+    """The numbers that `1,3,5-7` or `0-20:5` names; None where it is no list of ranges."""
+    pieces: list[range] = []
     for part in ranges.split(","):
         found = RANGE.fullmatch(part)
         if found is None:
@@ -139,21 +157,26 @@ def _tasks(ranges: str) -> int | None:
         step = int(found.group(3) or 1)
         if last < first or step == 0:
             return None
-        total += (last - first) // step + 1
-    return total
+        pieces.append(range(first, last + 1, step))
+    return tuple(pieces)
 
 
 class ArrayRange(NamedTuple):
-    """Tasks of an array that stand in one line: how many (None where the list is cut), how many at once."""
+    """Tasks of an array that stand in one line (None where the list is cut), and how many run at once."""
 
-    tasks: int | None
+    pieces: tuple[range, ...] | None
     throttle: int | None
+
+    @property
+    def tasks(self) -> int | None:
+        """How many they are."""
+        return None if self.pieces is None else sum(map(len, self.pieces))
 
 
 def array_range(text: str) -> ArrayRange:
     """What stands between the brackets of `900_[4-10%2]`."""
     ranges, _, throttle = text.partition("%")
-    return ArrayRange(_tasks(ranges), int(throttle) if WHOLE.fullmatch(throttle) else None)
+    return ArrayRange(_numbers(ranges), int(throttle) if WHOLE.fullmatch(throttle) else None)
 
 
 def nodes_count(text: str) -> int | None:
@@ -165,10 +188,10 @@ def nodes_count(text: str) -> int | None:
     total, product, is_named = 0, 1, False
     for place, piece in enumerate(pieces):
         if place % 2:
-            tasks = _tasks(piece)
-            if tasks is None:
+            numbers = _numbers(piece)
+            if numbers is None:
                 return None
-            product *= tasks
+            product *= sum(map(len, numbers))
             is_named = True
             continue
         names = piece.split(",")

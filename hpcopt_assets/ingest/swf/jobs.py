@@ -14,7 +14,6 @@ from typing import NamedTuple
 import polars as pl
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, PROCS_MAX
-from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
 from hpcopt_assets.ingest.canonical import flag_list
 from hpcopt_assets.ingest.lazily import lazy_records
@@ -22,8 +21,8 @@ from hpcopt_assets.ingest.parsed import Loss
 from hpcopt_assets.ingest.swf.header import SPAN_MAX_S
 from hpcopt_assets.ingest.swf.lines import FIELDS_COUNT
 from hpcopt_assets.ingest.swf.log import SwfLog
+from hpcopt_assets.ingest.swf.repeats import PARTS, UNKNOWN, WHERE, Lost, one_line_a_job
 
-UNKNOWN = -1.0
 ID_MAX = 2**53
 # Larger whole numbers are not exact in float64.
 CPU_MAX_S = 2**40
@@ -36,26 +35,9 @@ STATES = {
     5.0: JobState.CANCELLED,
 }
 CANCELLED = 5.0
-WHERE = ("source_file", "source_line")
-SAID = ("submit_s", *(name for name in SWF_FIELDS if name not in ("job", "submit")))
-# What a line says of its job, once its submission is counted from the epoch.
 TIMES = ("submit", "wait", "run", "requested_time", "think_time")
-PARTS = (2.0, 3.0, 4.0)
-# Status of a line that tells one burst of a job which was swapped out (to be continued; the last one, which
-# completed; the last one, which failed); another line sums the job up.
-
-
 PIECE_ROWS = 50_000
 # Lines that become records at a time: some 10 MB of them.
-
-
-class Lost(NamedTuple):
-    """A `Loss`, and the file whose line it is."""
-
-    source_file: str
-    source_line: int
-    code: RejectCode
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -166,59 +148,6 @@ def _with_submission(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost]]:
     return records.filter(pl.col("submit_s").is_not_null()), lost
 
 
-def _one_line_a_job(records: pl.DataFrame) -> tuple[pl.DataFrame, list[Lost], int]:
-    """One record for each job number, the lines that contradict it, and how many lines were merged into it.
-
-    SWF 2.2, usage note: a job that was swapped out has a summary line (status 0 or 1) and a line for each
-    burst (2, 3 or 4) under the same number; studies of the workload use the summary alone. Bursts that no
-    line sums up are summed here; the sum is unknown where one of them is, or where it is more than a field
-    may hold. A line that says the same as the kept one (overlapping files) is merged.
-    """
-    if records["job"].n_unique() == records.height:
-        return records.with_columns(is_summed=pl.lit(False)), [], 0
-    is_first, is_last = pl.col("submit") != UNKNOWN, pl.col("status").is_in(PARTS[1:])
-    records = records.with_columns(is_part=pl.col("status").is_in(PARTS)).sort(
-        "job", "is_part", "submit_s", ~is_first, is_last, *WHERE
-    )
-    first = pl.col("is_part").first().over("job")
-    bursts = records.filter(first)
-    summed = (
-        bursts.unique(["job", *SAID], maintain_order=True)
-        .group_by("job", maintain_order=True)
-        .agg(
-            pl.exclude("run", "status", "cpu").first(),
-            pl.when((pl.col("run") != UNKNOWN).all() & (pl.col("run").sum() <= SPAN_MAX_S))
-            .then(pl.col("run").sum())
-            .otherwise(UNKNOWN)
-            .alias("run"),
-            pl.col("status").last(),
-            pl.when(pl.len() == 1).then(pl.col("cpu").first()).otherwise(UNKNOWN).alias("cpu"),
-            is_summed=pl.len() > 1,
-        )
-    )
-    rest = records.filter(~first).with_columns(
-        *(pl.col(name).first().over("job").alias(f"kept_{name}") for name in (*SAID, *WHERE)),
-        is_summed=pl.lit(False),
-    )
-    is_kept = pl.all_horizontal(pl.col(name) == pl.col(f"kept_{name}") for name in WHERE)
-    says_same = pl.all_horizontal(pl.col(name) == pl.col(f"kept_{name}") for name in SAID)
-    kept = rest.filter(is_kept)
-    contradicting = rest.filter(~is_kept & ~pl.col("is_part") & ~says_same)
-    lost = [
-        Lost(
-            row["source_file"],
-            row["source_line"],
-            RejectCode.DUPLICATE_JOB_ID,
-            f"job {row['job']:.0f}, which line {row['kept_source_line']} of {row['kept_source_file']} tells "
-            "otherwise, one line for each job needed",
-        )
-        for row in contradicting.iter_rows(named=True)
-    ]
-    columns = [*records.columns, "is_summed"]
-    whole = pl.concat([kept.select(columns), summed.select(columns)])
-    return whole, lost, records.height - whole.height - len(lost)
-
-
 def _known(name: str) -> pl.Expr:
     return pl.when(pl.col(name) != UNKNOWN).then(pl.col(name))
 
@@ -299,24 +228,42 @@ def _piece(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> tuple[pl.LazyFrame, list[Lost], int]:
-    """Records of a trace's SWF files (name, log), every data line that is none, and how many were merged.
+class SwfRecords(NamedTuple):
+    """Records of a trace, every data line that is none, and what became of the others."""
+
+    records: pl.LazyFrame
+    lost: list[Lost]
+    merged: int
+    superseded: int
+
+
+def swf_records(logs: Sequence[tuple[str, SwfLog]]) -> SwfRecords:
+    """Records of a trace's SWF files (name, log), which are in the order of their names.
 
     A line is refused for the first of its fields that holds what it may not, then for too much memory, then
-    for contradicting another line on the same job.
+    for contradicting another line on the same job. Of a log that was cut in pieces only the first has the
+    header: files that state no epoch count from the first one that the trace states.
     """
+    stated = (log.header.unix_start_s for _, log in logs)
+    first_epoch_s = next((epoch_s for epoch_s in stated if epoch_s is not None), 0)
     parts, lost = [], []
     for name, log in logs:
+        epoch_s = first_epoch_s if log.header.unix_start_s is None else log.header.unix_start_s
         records, bad_fields = _judged(log.fields)
         records, bad_memory = _with_memory(records)
         lost += [Lost(name, *loss) for loss in (*log.lost, *bad_fields, *bad_memory)]
         parts.append(
             records.with_columns(
                 source_file=pl.lit(name),
-                submit_s=_seconds("submit") + (log.header.unix_start_s or 0),
+                submit_s=_seconds("submit") + epoch_s,
                 is_out_of_order=_known("submit") < pl.col("submit").cum_max(),
             )
         )
     records, orphans = _with_submission(pl.concat(parts))
-    whole, twice, merged = _one_line_a_job(records)
-    return _records(whole), sorted([*lost, *orphans, *twice]), merged + whole.height
+    whole = one_line_a_job(records)
+    return SwfRecords(
+        _records(whole.records),
+        sorted([*lost, *orphans, *whole.lost]),
+        records.height - len(whole.lost),
+        whole.superseded,
+    )

@@ -18,18 +18,21 @@ from hpcopt_assets.ingest.swf.log import read_log
 def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
     """Records of SWF files, packed with gzip or not; what cannot be read at all raises `TraceError`.
 
-    The header of the first file that states a field speaks for the trace.
+    The header of the first file, by name, that states a field speaks for the trace.
     """
+    files = tuple(sorted(files, key=lambda file: file.name))
     budget = RowBudget(options.limits)
     logs = [(file.name, read_log(file.path, options.limits, budget)) for file in files]
-    records, lost, merged = swf_records(logs)
+    found = swf_records(logs)
     return Parsed(
-        records=records,
+        records=found.records,
         refused=[
             refused
             for file in files
             for refused in with_texts(
-                file, [Loss(*line[1:]) for line in lost if line.source_file == file.name], options.limits
+                file,
+                [Loss(*line[1:]) for line in found.lost if line.source_file == file.name],
+                options.limits,
             )
         ],
         counts=LineCounts(
@@ -37,10 +40,11 @@ def read_swf(files: tuple[SourceFile, ...], options: Options) -> Parsed:
             header=sum(log.header_lines_count for _, log in logs),
             comment=sum(log.comment_lines_count for _, log in logs),
             blank=sum(log.blank_lines_count for _, log in logs),
-            merged=merged,
+            merged=found.merged,
         ),
         machine=_machine([log.header for _, log in logs]),
-        facts=_sizes([log.header for _, log in logs]),
+        facts=_sizes([log.header for _, log in logs])
+        | ({"superseded_lines": found.superseded} if found.superseded else {}),
     )
 
 

@@ -54,7 +54,7 @@ def test_a_job_that_ran_over_the_end_of_a_month_is_one_job(tmp_path: Path) -> No
                 "1.parquet",
             )
             assert (job["attempt"], job["attempt_count"]) == (1, 1)
-            assert parsed.facts["superseded_rows"] == parsed.counts.lines - 3
+            assert parsed.facts["superseded_lines"] == parsed.counts.lines - 3
             assert parsed.counts.merged == parsed.counts.lines
 
 
@@ -96,6 +96,80 @@ def test_other_starts_and_submissions_of_an_id_are_attempts(tmp_path: Path) -> N
     ]
 
 
+def test_a_rerun_is_released_when_the_run_before_ended(tmp_path: Path) -> None:
+    rows = [
+        pm100(5, wait=60, run=3600, job_state="NODE_FAIL"),
+        pm100(5, wait=4200, run=600),
+        pm100(6, wait=60, run=3600, job_state="NODE_FAIL"),
+        pm100(6, submit=5000, wait=10, run=600),
+        pm100(7, wait=60, run=3600, job_state="NODE_FAIL"),
+        pm100(7, wait=100, run=600),
+    ]
+    jobs = jobs_of(parse(read_pm100, write(tmp_path / "a.parquet", rows, PM100_SCHEMA)))
+    waits = jobs.select("job_id", pl.col("release_s") - T0, "wait_s").rows()
+    # The runs of job 7 overlap: no end of the one released the other.
+    assert waits == [
+        ("5", 0, 60),
+        ("5", 3660, 540),
+        ("6", 0, 60),
+        ("6", 5000, 10),
+        ("7", 0, 60),
+        ("7", 0, 100),
+    ]
+    fugaku = [fdata(5, wait=60, run=3600, **{"exit state": "failed"}), fdata(5, wait=4200, run=600)]
+    jobs = jobs_of(parse(read_fdata, write(tmp_path / "b.parquet", fugaku, FDATA_SCHEMA)))
+    assert jobs["wait_s"].to_list() == [60, 540]
+
+
+def test_a_look_at_a_run_that_a_later_attempt_overtook_does_not_stay(tmp_path: Path) -> None:
+    looks = [
+        [pm100(5, wait=60, run_time=60, job_state="RUNNING"), pm100(6, job_state="PENDING")],
+        [pm100(5, wait=1800, run=600), pm100(6, submit=900, job_state="FAILED")],
+        [pm100(5, submit=5000, wait=10, run_time=7, job_state="RUNNING")],
+    ]
+    for order in permutations(looks):
+        parsed = parse(read_pm100, *months(tmp_path, *order))
+        assert jobs_of(parsed).select("job_id", "state", "attempt", "attempt_count").rows() == [
+            ("5", "COMPLETED", 1, 2),
+            ("5", "RUNNING", 2, 2),
+            ("6", "FAILED", 1, 1),
+        ]
+        assert parsed.facts == {"superseded_lines": 2}
+
+
+YEAR_S = 365 * 86_400
+
+
+def test_an_id_used_again_is_another_job(tmp_path: Path) -> None:
+    rows = [
+        pm100(5, submit=YEAR_S, job_state="NODE_FAIL"),
+        pm100(5, submit=YEAR_S + 200),
+        pm100(5),
+        pm100(5, submit=1000, user_id=311),
+        pm100(6),
+    ]
+    later, other = "5@2021-09-13T12:26:40Z", "5@2020-09-13T12:43:20Z"
+    for order in permutations(months(tmp_path, rows[:2], rows[2:])):
+        parsed = parse(read_pm100, *order)
+        assert jobs_of(parsed).select("job_id", "attempt", "attempt_count").rows() == [
+            ("5", 1, 1),
+            (other, 1, 1),
+            (later, 1, 2),
+            (later, 2, 2),
+            ("6", 1, 1),
+        ]
+        assert parsed.facts == {"jobs_with_a_reused_id": 2}
+    fugaku = write(tmp_path / "f.parquet", [fdata(5), fdata(5, submit=YEAR_S)], FDATA_SCHEMA)
+    assert jobs_of(parse(read_fdata, fugaku))["job_id"].to_list() == ["jid_5", "jid_5@2021-09-13T12:26:40Z"]
+
+
+def test_of_records_that_know_as_much_content_decides_not_the_file(tmp_path: Path) -> None:
+    rows = [[pm100(5, job_state="FAILED", partition=name)] for name in "bca"]
+    for order in permutations(rows):
+        (job,) = jobs_of(parse(read_pm100, *months(tmp_path, *order))).rows(named=True)
+        assert job["partition"] == "a"
+
+
 def test_a_refused_record_supersedes_nothing(tmp_path: Path) -> None:
     rows = [pm100(5), pm100(5, run_time=-1), pm100(6)]
     parsed = parse(read_pm100, write(tmp_path / "a.parquet", rows, PM100_SCHEMA))
@@ -129,7 +203,8 @@ class Seen:
         self.place, self.line, self.job = place, line, row["job_id"]
         self.submit, self.run = row["submit_time"], row["run_time"]
         self.start = None if job == "PENDING" else row["start_time"]
-        self.rank = (job in ("RUNNING", "PENDING"), -self.run if self.start else 0, place, line)
+        self.is_open = job in ("RUNNING", "PENDING")
+        self.rank = (self.is_open, -self.run if self.start else 0, job, place, line)
 
 
 def kept(records: list[Seen]) -> set[tuple[int, int]]:
@@ -141,7 +216,15 @@ def kept(records: list[Seen]) -> set[tuple[int, int]]:
         key = (seen.job, seen.submit, seen.start)
         if key not in groups or seen.rank < groups[key].rank:
             groups[key] = seen
-    return {(seen.place, seen.line) for seen in groups.values()}
+    latest = {
+        job: max((submit, start is None, start or submit) for other, submit, start in groups if other == job)
+        for job, _, _ in groups
+    }
+    return {
+        (seen.place, seen.line)
+        for (job, submit, start), seen in groups.items()
+        if not seen.is_open or (submit, start is None, start or submit) == latest[job]
+    }
 
 
 record = st.builds(

@@ -9,6 +9,7 @@ import pytest
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.ingest.parsed import Options, SourceFile
+from hpcopt_assets.ingest.pbs.lines import read_lines
 from hpcopt_assets.ingest.pbs.reader import read_pbs
 from hpcopt_assets_tests.ingest.pbs.helpers import LIMITS, ended, only, parsed, read, refused
 
@@ -136,6 +137,11 @@ def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
 
 def test_packed_logs_are_read(tmp_path: Path) -> None:
     assert read(gzip.compress(GOOD.encode()), tmp_path).height == 1
+
+
+def test_the_order_of_records_that_contradict_each_other_is_the_same_for_all_time() -> None:
+    found = read_lines(b"03/10/2024 12:00:00;E;1;user=u\n", 1)
+    assert found.records["text_hash"].to_list() == [16_268_303_101_297_436_889]
 
 
 def test_a_file_that_cannot_be_read_raises(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -221,6 +221,35 @@ def test_written_jobs_are_read_back(jobs: list[Job], rng: Any, tmp_path: Path) -
     wanted = [row for job in jobs for row in job.rows()]
     wanted.sort(key=lambda row: (row["job_id"], row["attempt"]))
     assert found.select(list(wanted[0])).to_dicts() == wanted
+
+
+@st.composite
+def jobs_of_one_number(draw: st.DrawFn) -> list[Job]:
+    """Jobs that had a number one after the other: long after each other, or of users that are known."""
+    jobs: list[Job] = []
+    free_s = EPOCH_S
+    for job in draw(st.lists(JOBS, min_size=1, max_size=4)):
+        is_told_apart = bool(jobs) and bool(job.runs and jobs[-1].runs) and job.user != jobs[-1].user
+        gap_s = draw(st.integers(200, 10**6)) if is_told_apart else draw(st.integers(90_000, 10**8))
+        jobs.append(replace(job, number=7, submit_s=free_s + gap_s))
+        ends = [end_s for _, _, end_s in jobs[-1].starts()]
+        free_s = max(jobs[-1].submit_s + 9, *ends) if ends else jobs[-1].submit_s + 9
+    return jobs
+
+
+@SAME_FOLDER
+@given(jobs=jobs_of_one_number(), rng=st.randoms(use_true_random=False))
+def test_jobs_that_had_one_number_are_told_apart(jobs: list[Job], rng: Any, tmp_path: Path) -> None:
+    lines = [line for job in jobs for line in job.lines()]
+    rng.shuffle(lines)
+    found = jobs_of(parsed("\n".join(lines), tmp_path))
+    found = found.with_columns(is_suspended=pl.col("quality_flags").list.contains("suspended"))
+    wanted = [row for job in jobs for row in job.rows()]
+    for row in wanted:
+        if row["submit_s"] != jobs[0].submit_s:
+            since = datetime.fromtimestamp(row["submit_s"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            row["job_id"] += f"@{since}"
+    assert found.sort("submit_s", "attempt").select(list(wanted[0])).to_dicts() == wanted
 
 
 # --- logs of pieces: records that contradict each other, attributes that make no sense ----------------------

@@ -124,12 +124,20 @@ def test_a_checkpointed_job_goes_on_in_another_attempt(tmp_path: Path) -> None:
     assert read(log, tmp_path)["state"].to_list() == ["REQUEUED", "RUNNING"]
 
 
-def test_an_id_used_again_counts_as_another_attempt(tmp_path: Path) -> None:
-    later = ended("Exit_status=1").replace("17100", "17200")
-    found = read(ended("Exit_status=0") + later, tmp_path)
-    assert found["state"].to_list() == ["COMPLETED", "FAILED"]
-    assert found["submit_s"].to_list() == [1710064800, 1720064800]
-    assert found["wait_s"].to_list() == [3600, 3600]
+@pytest.mark.parametrize("bare", ["", ";"])
+def test_a_rerun_record_in_the_second_of_its_start_ends_that_run(tmp_path: Path, bare: str) -> None:
+    at_once = f"03/10/2024 10:10:00;R;1{bare}\n"
+    again = STARTED.replace("10:10:00", "10:20:00").replace("start=1710065400", "start=1710066000")
+    for log in (STARTED + at_once + again, STARTED + at_once * 2 + again):
+        found = read(log, tmp_path)
+        assert found["state"].to_list() == ["REQUEUED", "RUNNING"]
+        assert found.select("start_s", "runtime_s").rows() == [(1710065400, 0), (1710066000, None)]
+
+
+def test_a_rerun_record_in_the_second_of_the_next_start_ends_the_run_before(tmp_path: Path) -> None:
+    again = STARTED.replace("10:10:00", "10:30:00").replace("start=1710065400", "start=1710066600")
+    found = read(STARTED + RERUN + again + RERUN.replace("10:30:00", "10:40:00"), tmp_path)
+    assert found.select("start_s", "runtime_s").rows() == [(1710065400, 1200), (1710066600, 600)]
 
 
 def test_a_walltime_that_is_not_the_time_between_start_and_end_is_marked(tmp_path: Path) -> None:

@@ -34,6 +34,13 @@ def test_an_hour_that_comes_twice_is_marked(tmp_path: Path) -> None:
     assert once["quality_flags"] == []
 
 
+def test_an_hour_that_never_was_is_marked(tmp_path: Path) -> None:
+    skipped = only(read(WAITED.format("03/31/2024 02:30:00"), tmp_path, "Europe/Berlin"))
+    after = only(read(WAITED.format("03/31/2024 03:30:00"), tmp_path, "Europe/Berlin"))
+    assert skipped["quality_flags"] == ["ambiguous_local_time"]
+    assert after["quality_flags"] == []
+
+
 TORQUE = """\
 03/10/2024 05:00:00;Q;3;queue=q
 03/10/2024 05:00:00;S;3;user=u queue=q ctime=1710064800 qtime=1710064800 etime=1710064800 start=1710064800
@@ -80,3 +87,14 @@ def test_a_job_that_begins_and_ends_in_one_second_ran(tmp_path: Path) -> None:
 def test_unknown_epochs_are_written_as_zero(tmp_path: Path) -> None:
     log = "03/10/2024 10:00:00;Q;5;user=u queue=q ctime=1710064800 qtime=1710064800 etime=0\n"
     assert only(read(log, tmp_path))["eligible_s"] is None
+
+
+def test_the_nearest_job_of_an_id_tells_its_clock(tmp_path: Path) -> None:
+    # The clock of the machine is UTC+1 in winter and UTC+2 in summer.
+    log = (
+        "01/10/2024 11:00:00;E;6;user=u queue=q ctime=1704880800 start=1704880800 end=1704880800\n"
+        "07/10/2024 11:59:55;D;6;requestor=u@h\n"
+        "07/10/2024 12:00:00;E;6;user=u queue=q ctime=1720602000 start=1720602000 end=1720605600 "
+        "Exit_status=1\n"
+    )
+    assert read(log, tmp_path)["state"].to_list() == ["UNKNOWN", "CANCELLED"]

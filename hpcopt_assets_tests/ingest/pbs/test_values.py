@@ -116,6 +116,8 @@ def test_chunks(text: str, counts: Counts) -> None:
         ("5", Counts(5, 5)),
         ("h1.example", Counts(1, 1)),
         ("2:ppn=4#excl", Counts(8, 2)),
+        ("1:ppn=all", Counts(None, 1)),
+        ("n1:ppn=all+2:ppn=4", Counts(None, 3)),
     ],
 )
 def test_nodes(text: str, counts: Counts) -> None:
@@ -168,6 +170,7 @@ def test_requested_runtimes(
         ("Resource_List.ncpus=8 Resource_List.nodes=1", 8, None),
         ("Resource_List.procs=12 Resource_List.nodes=1", 12, None),
         ("Resource_List.nodect=2", None, None),
+        ("Resource_List.nodes=1:ppn=all Resource_List.ncpus=1", None, None),
         ("Resource_List.ncpus=0 total_execution_slots=0 resources_used.ncpus=6", None, 6),
         ("exec_host=n1/0-27 total_execution_slots=28", None, 28),
         ("Resource_List.ncpus=99999999999", None, None),

@@ -143,7 +143,32 @@ def test_pending_ranges_of_arrays_are_no_jobs(tmp_path: Path):
     ],
 )
 def test_how_many_tasks_a_range_holds(text: str, expected: tuple[int | None, int | None]):
-    assert array_range(text) == expected
+    found = array_range(text)
+    assert (found.tasks, found.throttle) == expected
+
+
+def test_a_range_whose_tasks_have_rows_of_their_own_is_merged(tmp_path: Path):
+    waits = {"State": "PENDING", "Start": "Unknown", "End": "Unknown"}
+    old = {"Submit": "2017-01-01T09:00:00", "Start": "2017-01-01T10:00:00", "End": "2017-01-01T10:30:00"}
+    ranges = [f"900_[{text}]" for text in ("1-2%1", "1-4", "0-8:2", "3", "1-2,...")]
+    january = dump(*(job(JobID=text, User="u") | waits for text in ranges))
+    february = dump(*(job(JobID=f"900_{k}") for k in (1, 2, 4)), job(JobID="900_3") | old)
+    found = read_files({"feb": february, "jan": january}, tmp_path)
+    assert found.jobs.height == 4
+    assert {refused.source_line for refused in found.parsed.refused} == {3, 4, 5, 6}
+    assert [reason.partition(", state")[0] for reason in found.reasons] == [
+        "1 of 4 tasks of array 900",
+        "3 of 5 tasks of array 900",
+        "1 task of array 900",
+        "some tasks of array 900",
+    ]
+    assert (found.parsed.counts.merged, found.parsed.facts["records_superseded"]) == (5, 1)
+
+
+def test_a_range_takes_no_number_away(tmp_path: Path):
+    waits = {"State": "PENDING", "Start": "Unknown", "End": "Unknown", "Submit": "2017-01-01T09:00:00"}
+    found = read(dump(job(JobID="900_[1-2]") | waits, job(JobID="900")), tmp_path)
+    assert (found.of("job_id"), found.rejects) == (["900"], {2: RejectCode.PENDING_ARRAY_RANGE})
 
 
 def test_cancelled_ranges_are_counted_once(tmp_path: Path):
@@ -151,6 +176,8 @@ def test_cancelled_ranges_are_counted_once(tmp_path: Path):
     text = dump(job(JobID="1"), job(JobID="900_[4-10%2]", **never))
     found = read_files({"a": text, "b": text}, tmp_path)
     assert found.parsed.facts["cancelled_array_tasks"] == 7
+    found = read_files({"a": text, "b": text, "c": dump(job(JobID="900_5"))}, tmp_path)
+    assert found.parsed.facts["cancelled_array_tasks"] == 6
 
 
 def test_components_of_heterogeneous_jobs(tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode
-from hpcopt_assets.ingest.slurm.values import Memory, memory, state, tres
+from hpcopt_assets.ingest.slurm.values import LEAKED, Memory, memory, requested_memory, state, tres
 from hpcopt_assets_tests.ingest.slurm.dumps import DAY, dump, job, read, step
 
 MIB = 2**20
@@ -253,6 +253,9 @@ def test_times_in_the_wrong_order_are_refused(tmp_path: Path):
         ({"State": "FAILED", "NodeList": "None assigned"}, False),
         ({"State": "FAILED", "NodeList": ""}, True),
         ({"End": f"{DAY}10:00:01", "Elapsed": "00:00:01", "NodeList": "None assigned"}, True),
+        ({"End": f"{DAY}10:11:07", "NodeList": "None assigned"}, False),
+        ({"End": f"{DAY}10:11:07", "NodeList": "None assigned", "State": "FAILED"}, False),
+        ({"End": f"{DAY}10:11:07", "NodeList": ""}, True),
         ({"State": "PENDING", "End": "Unknown"}, False),
     ],
 )
@@ -323,10 +326,6 @@ def test_a_record_that_a_resize_closed_is_an_attempt_and_an_open_one_runs(tmp_pa
         ("900", "", (900, "")),
         ("2T", "M", (2 * MIB * MIB, "")),
         ("1.5P", "M", (1.5 * 2**50, "")),
-        ("2147486648Mn", "M", (3000 * MIB, "c")),
-        ("2097156Gn", "M", (4096 * MIB, "c")),
-        ("9223372036854778808Mn", "M", (3000 * MIB, "c")),
-        ("2147486648M", "M", (2147486648 * MIB, "")),
         ("x", "M", None),
         ("-5M", "M", None),
         ("5Q", "M", None),
@@ -336,6 +335,40 @@ def test_a_record_that_a_resize_closed_is_an_attempt_and_an_open_one_runs(tmp_pa
 )
 def test_amounts_of_memory(text: str, unit: str, expected: tuple[float, str] | None):
     assert memory(text, unit) == (None if expected is None else Memory(*expected))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("8000", (8000 * MIB, "")),
+        ("3000Mc", (3000 * MIB, "c")),
+        ("62.50Gn", (64000 * MIB, "n")),
+        ("2147483647M", (2147483647 * MIB, "")),
+        ("2147486648Mn", (3000 * MIB, "c")),
+        ("2147486648Mc", (3000 * MIB, "c")),
+        ("2147486648M", (2147486648 * MIB, LEAKED)),
+        ("2147486648", (2147486648 * MIB, LEAKED)),
+        ("2048.5Tn", (2**39, "c")),
+        ("9223372036854778808Mn", (3000 * MIB, "c")),
+        ("9223372036854778808", (3000 * MIB, "c")),
+        ("4294967296Mn", None),
+        ("9999999E", None),
+        ("", None),
+    ],
+)
+def test_requested_memory_and_the_flag_that_may_leak_into_it(text: str, expected: tuple[float, str] | None):
+    assert requested_memory(text) == (None if expected is None else Memory(*expected))
+
+
+def test_a_leaked_flag_is_told_from_the_memory_of_many_nodes(tmp_path: Path):
+    told = ["2147486648Mn", "2147486648M", "2147486648", "2097154.93G", "2097154.93Gn", "2048T"]
+    rows = [job(JobID=k, ReqMem=text, NCPUS="4", NNodes="1") for k, text in enumerate(told)]
+    rows.append(job(JobID=6, ReqMem="4194304G", NCPUS="400000", NNodes="9000"))
+    rows.append(job(JobID=7, ReqMem="3145728G", NCPUS="400000", NNodes="9000"))
+    found = read(dump(*rows), tmp_path)
+    sizes = [size and round(size / MIB) for size in found.of("requested_memory_bytes")]
+    assert sizes == [12000, 12000, 12000, 12001, 12001, None, 4194304 * 1024, 3145728 * 1024]
+    assert [QualityFlag.MALFORMED_VALUE in flags for flags in found.flags.values()][:6] == [False] * 6
 
 
 def test_requested_memory_is_that_of_the_whole_job(tmp_path: Path):

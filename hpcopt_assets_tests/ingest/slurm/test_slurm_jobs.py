@@ -6,8 +6,9 @@ from itertools import permutations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
-from hpcopt_assets_tests.ingest.slurm.dumps import DAY, Found, dump, job, read, read_files, step
+from hpcopt_assets_tests.ingest.slurm.dumps import DAY, PLAIN, Found, dump, job, read, read_files, step
 
 REQUEUED = {"State": "REQUEUED", "End": f"{DAY}10:10:00"}
 AGAIN = {"Start": f"{DAY}11:00:00"}
@@ -165,6 +166,126 @@ def test_a_file_that_names_no_cluster_or_user_tells_of_the_same_jobs(tmp_path: P
     )
     assert rows_of(found) == [("1", 1, 1, "COMPLETED", 1800)]
     assert found.only()["user"] == "u"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "user"),
+    [
+        ({"User": "alice", "UID": "1001"}, {"User": "", "UID": "1001"}, "alice"),
+        ({"User": "alice", "UID": "1001"}, {"User": "1001"}, "alice"),
+        ({"User": "alice", "UID": "1001"}, {"User": "1001", "UID": "1001"}, "alice"),
+        ({"User": "alice", "UID": "1001"}, {"User": "alice2", "UID": "1001"}, None),
+        ({"User": "alice", "UID": "1001"}, {}, "alice"),
+        ({"User": "alice"}, {"UID": "1001"}, "alice"),
+        ({"User": "alice"}, {"User": "1001"}, "alice"),
+        ({"User": "alice"}, {"User": ""}, "alice"),
+        ({"User": "1001"}, {}, "1001"),
+        ({"User": "70031", "UID": "1001"}, {"User": "70031"}, "70031"),  # a name of digits
+        ({"User": "70031", "UID": "1001"}, {"UID": "1001"}, "70031"),
+    ],
+)
+def test_dumps_that_name_the_user_in_other_ways_tell_of_the_same_job(
+    one: dict[str, str], other: dict[str, str], user: str | None, tmp_path: Path
+):
+    seen = job(**RUNNING, Elapsed="00:10:00")
+    for first, second in ((one, other), (other, one)):
+        found = in_all_orders(tmp_path, seen | first, job() | second)
+        assert rows_of(found) == [("1", 1, 1, "COMPLETED", 1800)]
+        assert found.only()["user"] == (user or second["User"])
+
+
+def test_a_user_that_both_name_and_that_differs_parts_two_jobs(tmp_path: Path):
+    for one, other in (({"User": "a"}, {"User": "b"}), ({"User": "1"}, {"UID": "2"})):
+        found = in_all_orders(tmp_path, job() | one, job() | other)
+        assert found.of("job_id") == ["1", "1@2024-06-02T09:00:00Z.2"]
+    a, b = job(User="a", NCPUS="1"), job(User="b", NCPUS="2")
+    assert in_all_orders(tmp_path, a, b, job(UID="7", NCPUS="3")).jobs.height == 3  # it may be either's
+    told = in_all_orders(tmp_path, a, b, job(User="a", UID="7"), job(UID="7", NCPUS="3"))
+    assert told.of("user", "procs") == [("b", 2), ("a", 3)]
+
+
+def test_a_requeue_whose_attempts_are_told_by_dumps_of_other_columns(tmp_path: Path):
+    failed = {"State": "NODE_FAIL", "End": f"{DAY}10:10:00"}
+    later = {"Submit": f"{DAY}10:11:00"} | AGAIN | {"End": f"{DAY}11:30:00"}
+    for one, other in (({}, {"User": "u"}), ({"User": "u"}, {}), ({"UID": "5"}, {"User": "u"})):
+        found = in_all_orders(tmp_path, job(**failed) | one, job(**later) | other)
+        assert rows_of(found) == [("1", 1, 2, "NODE_FAIL", 600), ("1", 2, 2, "COMPLETED", 1800)]
+        assert found.of("user") == ["u", "u"]
+
+
+def test_tasks_stay_in_their_array_whichever_dump_names_the_user(tmp_path: Path):
+    found = in_all_orders(tmp_path, job(JobID="900_1"), job(JobID="900_2", User="u"))
+    assert found.of("job_id", "array_job_id") == [("900_1", "900"), ("900_2", "900")]
+
+
+def test_a_record_that_names_no_cluster_belongs_to_the_one_job_it_can_be_of(tmp_path: Path):
+    a = job(JobID="7", Cluster="a", **RUNNING, Elapsed="00:10:00", User="u")
+    b = job(JobID="7", Cluster="b", User="v") | {"Submit": f"{DAY}09:00:01"}
+    found = in_all_orders(tmp_path, a, b, job(JobID="7"))
+    assert found.of("job_id", "user", "state") == [
+        ("7", "u", "COMPLETED"),
+        ("7@2024-06-02T09:00:01Z", "v", "COMPLETED"),
+    ]
+    same_second = b | {"Submit": f"{DAY}09:00:00"}
+    found = in_all_orders(tmp_path, a, same_second, job(JobID="7", User="u"))
+    assert found.of("user", "state") == [("u", "COMPLETED"), ("v", "COMPLETED")]
+    assert in_all_orders(tmp_path, a, same_second, job(JobID="7")).jobs.height == 3  # it may be of either
+    other_start = same_second | {"Start": f"{DAY}10:00:01"}
+    assert in_all_orders(tmp_path, a, other_start, job(JobID="7")).jobs.height == 2
+
+
+def test_steps_that_name_no_cluster_are_of_the_job_that_was_running(tmp_path: Path):
+    rows = [
+        job(JobID="7", Cluster="a"),
+        job(JobID="7", Cluster="b", Start=f"{DAY}12:00:00", End=f"{DAY}13:00:00"),
+        step("7.0", MaxRSS="1K"),
+        step("7.1", MaxRSS="2K", Start=f"{DAY}12:30:00"),
+        step("7.2", MaxRSS="3K", Start=f"{DAY}12:30:00", Cluster="a"),
+    ]
+    found = read(dump(*rows, columns=[*PLAIN, "Cluster", "MaxRSS"]), tmp_path)
+    assert found.of("used_memory_bytes") == [3 * 1024, 2 * 1024]
+
+
+def test_a_number_that_another_dump_knows_as_a_task_is_that_task(tmp_path: Path):
+    raw = {name: value for name, value in PLAIN.items() if name != "JobID"}
+    rows = [
+        job(JobID="900_1", JobIDRaw="901", **RUNNING, Elapsed="00:10:00"),
+        raw | {"JobIDRaw": "901"},
+        job(JobID="900_2", JobIDRaw="902"),
+        job(JobID="901") | {"Submit": "2017-01-01T09:00:00"},
+    ]
+    found = in_all_orders(tmp_path, *rows)
+    assert found.of("job_id", "array_job_id", "state") == [
+        ("900_1", "900", "COMPLETED"),
+        ("900_2", "900", "COMPLETED"),
+        ("901", None, "COMPLETED"),
+    ]
+    first = raw | {"JobIDRaw": "901", "State": "NODE_FAIL", "Submit": f"{DAY}08:00:00"}
+    first |= {"Start": f"{DAY}08:10:00", "End": f"{DAY}08:50:00"}
+    found = in_all_orders(tmp_path, first, job(JobID="900_1", JobIDRaw="901"))
+    assert found.of("job_id", "attempt_count") == [("900_1", 2), ("900_1", 2)]
+    assert in_all_orders(tmp_path, first, job(JobID="901")).of("job_id") == ["901", "901"]
+
+
+def test_steps_of_a_number_are_of_the_task_it_is(tmp_path: Path):
+    raw = {name: value for name, value in step("").items() if name != "JobID"}
+    both = {"JobID": "900_1", "JobIDRaw": "901"}
+    for cluster in ({}, {"Cluster": "a"}):
+        rows = [
+            job() | both | cluster,
+            job() | {"JobIDRaw": "901", "Cluster": "b", "JobID": "901", "Start": f"{DAY}09:30:00"},
+            raw | {"JobIDRaw": "901.batch", "MaxRSS": "1K"} | cluster,
+        ]
+        found = read_files({str(k): dump(row) for k, row in enumerate(rows)}, tmp_path)
+        assert found.of("job_id", "used_memory_bytes") == [("900_1", 1024), ("901", None)]
+        assert found.parsed.refused == []
+
+
+def test_a_canceller_is_known_as_another_by_the_uid_of_any_dump(tmp_path: Path):
+    gone = job(User="u", State="CANCELLED by 7")
+    for uid, others in (("7", 0), ("8", 1)):
+        found = read_files({"a": dump(gone), "b": dump(job(UID=uid, **RUNNING))}, tmp_path)
+        assert found.parsed.facts.get("cancelled_by_another_user", 0) == others
 
 
 def test_lines_that_stand_twice_count_once(tmp_path: Path):

@@ -192,8 +192,52 @@ def test_a_cut_record_after_free_text_at_the_end_is_not_taken_for_a_part_of_it(t
     rows = [job(JobID="1", SubmitLine="srun\n  x\n  y | z")]
     found = read(dump(*rows, columns=columns) + "2|2024-01-01T00:00:00\n||||\nfi\n", tmp_path)
     assert found.of("job_id") == ["1"]
-    assert found.rejects == {5: RejectCode.TOO_FEW_FIELDS, 6: RejectCode.TOO_FEW_FIELDS}
-    assert found.parsed.counts.merged == 4
+    assert found.rejects == dict.fromkeys((5, 6, 7), RejectCode.TOO_FEW_FIELDS)
+    assert found.parsed.counts.merged == 3
+
+
+@pytest.mark.parametrize("block_bytes", [50, 16 * 2**20])
+def test_foreign_lines_are_not_taken_for_free_text_without_end(
+    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
+    columns = [*PLAIN, "Comment"]
+    text = dump(job(JobID="1"), job(JobID="2"), columns=columns) + "x y z\n" * 3000
+    found = read(text + dump(job(JobID="3"), columns=columns), tmp_path)
+    assert found.of("job_id") == ["1", "2", "3"]
+    assert [QualityFlag.RECOVERED_FIELDS in flags for flags in found.flags.values()] == [False, True, False]
+    assert found.parsed.facts == {"lines_after_the_last_column": joins.CONTINUED_MAX}
+    assert len(found.rejects) == 3000 - joins.CONTINUED_MAX
+    assert found.parsed.counts.merged == 3 + joins.CONTINUED_MAX
+    assert set(found.reasons) == {"1 field, 6 expected"}
+
+
+def test_a_header_ends_the_free_text_of_the_record_before(tmp_path: Path):
+    columns = [*PLAIN, "Comment"]
+    text = dump(job(JobID="1"), columns=columns) + dump(columns=columns) + "x y z\n"
+    assert read(text, tmp_path).rejects == {4: RejectCode.TOO_FEW_FIELDS}
+
+
+def test_lines_after_a_record_that_is_lost_are_lost_with_it(tmp_path: Path):
+    columns = [*PLAIN, "Comment"]
+    rows = [
+        job(JobID="1", Comment="a"),
+        job(JobID="2", Comment="b\nb", Start=f"{DAY}08:00:00"),
+        step("3.0", Comment="c\n\nc"),
+        job(JobID="4_[1-2]", Comment="d\nd"),
+    ]
+    found = read(dump(*rows, columns=columns), tmp_path)
+    negative, of_none, waits = (
+        RejectCode.NEGATIVE_WAIT,
+        RejectCode.NO_JOB_OF_STEP,
+        RejectCode.PENDING_ARRAY_RANGE,
+    )
+    assert found.rejects == {3: negative, 4: negative, 5: of_none, 7: of_none, 8: waits, 9: waits}
+    assert all(
+        reason.endswith(f"(goes on from line {line})")
+        for reason, line in zip([found.reasons[k] for k in (1, 3, 5)], (3, 5, 8), strict=True)
+    )
+    assert (found.of("job_id"), found.flags["1"], found.parsed.facts) == (["1"], set(), {})
 
 
 def test_every_line_of_a_refused_record_is_refused(tmp_path: Path):
@@ -284,3 +328,14 @@ def test_files_of_one_trace_may_differ_in_columns(tmp_path: Path):
         ("1", 2, None, "a.csv"),
         ("2", 4, "u", "b.log"),
     ]
+
+
+def test_a_line_that_lacks_fields_does_not_swallow_the_next(tmp_path: Path):
+    """One name too many in the list of fields: every line is a field short; none goes on in the next."""
+    rows = [
+        f"{k}|2024-01-01T00:00:00|2024-01-01T00:00:00|2024-01-01T01:00:00|COMPLETED|name" for k in range(4)
+    ]
+    fields = ("jobid", "submit", "start", "end", "state", "jobname", "comment")
+    found = read("\n".join(rows).encode() + b"\n", tmp_path, fields=fields)
+    assert found.rejects == dict.fromkeys(range(1, 5), RejectCode.TOO_FEW_FIELDS)
+    assert found.jobs.is_empty()

@@ -47,7 +47,8 @@ def test_array_tasks(test_data: Path, tmp_path: Path):
     found = log(test_data, "xdmod-unit-accounting-logs-with-job-arrays.log", tmp_path)
     assert found.of("job_id", "array_job_id", "nodes") == [("4103947_100", "4103947", 32)]
     assert found.rejects == dict.fromkeys(range(2, 7), RejectCode.PENDING_ARRAY_RANGE)
-    assert [reason.split(" ")[0] for reason in found.reasons] == ["3", "2", "4", "4", "9"]
+    tasks = ["3 tasks", "2 tasks", "4 tasks", "3 of 4 tasks", "9 tasks"]
+    assert [reason.partition(" of array")[0] for reason in found.reasons] == tasks
 
 
 def test_unfinished_and_unknown_states(test_data: Path, tmp_path: Path):
