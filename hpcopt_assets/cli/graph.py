@@ -126,6 +126,29 @@ def traces() -> None:
 
 
 @app.command()
+def remove(
+    trace: Annotated[str, typer.Argument(help="A trace's id.")],
+    raw: Annotated[bool, typer.Option("--raw", help="Its file or folder in data/raw, too.")] = False,
+) -> None:
+    """Take a trace out: its tables, dossier and figures, and its partition."""
+    from hpcopt_assets.definitions import build_definitions
+    from hpcopt_assets.orchestration.instance import open_instance
+    from hpcopt_assets.orchestration.removal import remove as take_out
+    from hpcopt_assets.orchestration.runner import publish
+    from hpcopt_assets.orchestration.sources import find_sources
+
+    project, _ = project_and_configs()
+    sources = find_sources(project.raw).get(trace, [])
+    with open_instance(project) as instance:
+        for path in take_out(project, instance, trace, sources if raw else ()):
+            say(f"Removed {path}.")
+        for failure in publish(build_definitions(), instance):
+            complain(f"{failure.step}: {failure.reason}")
+    if sources and not raw:
+        say(f"{sources[0]} is still there: a running UI takes it in again. Remove it, too, or say --raw.")
+
+
+@app.command()
 def fetch(trace: Annotated[str, typer.Argument(help="A trace of configs/traces.yaml with a url.")]) -> None:
     """Download a trace of the registry into data/raw and verify its hash; an interrupted download resumes."""
     from rich.console import Console
