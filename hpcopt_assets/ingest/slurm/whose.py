@@ -14,6 +14,7 @@ ID_COMES_ROUND_S = 86400
 # the end of the job that had it. A requeued job is submitted again when it ends.
 WHO = ("cluster", "user", "uid")
 RECORD, SUBMISSION = ("base_id", "submit_s", "start_s"), ("base_id", "submit_s")
+ARRAY = ("root", "submit_s")
 SIGNATURES_MAX = 100
 # Dumps differ in columns in a few ways. What has more signatures than this is no job of one number.
 NUMBER = r"^\d+$"
@@ -24,11 +25,12 @@ Signature = tuple[str | None, ...]
 def identified(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with `base_id`, `root`, `cluster` ("" where nobody names one), and `owner`, which parts jobs.
 
-    What is open is looked up first among rows of the same submission and start, then of the same submission,
-    then among all that have the number at that time: a requeued job is submitted again.
+    What is open is looked up first among rows of the same submission and start, then of the same submission
+    (of the job, of its array), then among all that have the number at that time: a requeued job is submitted
+    again.
     """
     rows = _with_ids(_users_by_kind(rows))
-    for scope in (RECORD, SUBMISSION):
+    for scope in (RECORD, SUBMISSION, ARRAY):
         rows = _completed(rows, scope, WHO)
     rows = _completed_over_time(rows, "root", WHO)
     owner = pl.coalesce(pl.concat_str(pl.lit("uid "), "uid"), "user")

@@ -234,6 +234,19 @@ def test_a_record_that_names_no_cluster_belongs_to_the_one_job_it_can_be_of(tmp_
     assert in_all_orders(tmp_path, a, other_start, job(JobID="7")).jobs.height == 2
 
 
+def test_a_task_that_names_no_cluster_is_of_the_array_submitted_with_it(tmp_path: Path):
+    waits = {"State": "PENDING", "Start": "Unknown", "End": "Unknown"}
+    a, b = {"Cluster": "a", "User": "u"}, {"Cluster": "b", "User": "v", "Submit": f"{DAY}09:00:01"}
+    rows = [job(JobID="7_1") | a, job(JobID="7") | b, job(JobID="7_2"), job(JobID="7_[1-2]") | waits]
+    found = in_all_orders(tmp_path, *rows)
+    assert found.of("job_id", "user") == [
+        ("7@2024-06-02T09:00:01Z", "v"),
+        ("7_1", "u"),
+        ("7_2", "u"),
+    ]
+    assert found.parsed.refused == []
+
+
 def test_steps_that_name_no_cluster_are_of_the_job_that_was_running(tmp_path: Path):
     rows = [
         job(JobID="7", Cluster="a"),
