@@ -342,14 +342,16 @@ def test_jobs_must_fit_together_and_not_only_each():
     assert replayed(trace(rows), at_first({"start": [1, 0]}), 4).replay.schedule["wait_s"].sum() == 0
 
 
-def test_a_machine_that_has_shrunk_below_what_runs_has_nothing_free():
-    error = refused(
-        lambda snapshot: {"start": [known["position"] for known in snapshot["queued"]]},
-        [(1, 0, 4, 10), (2, 5, 1, 10)],
-        4,
-        Scenario(capacity_steps=((3, 2),)),
-    )
-    assert error.needed == "at most 0, which are free"
+def test_a_machine_that_has_shrunk_below_what_runs_has_less_than_nothing_free():
+    sizes = []
+
+    def blind(snapshot: dict[str, Any]) -> dict[str, Any]:
+        sizes.append((snapshot["now_s"], snapshot["capacity_procs"], snapshot["free_procs"]))
+        return {"start": [known["position"] for known in snapshot["queued"]]}
+
+    shrinking = Scenario(capacity_steps=((3, 2),))
+    assert refused(blind, [(1, 0, 4, 10), (2, 5, 1, 10)], 4, shrinking).needed == "at most 0, which are free"
+    assert sizes == [(0, 4, 4), (3, 2, -2), (5, 2, -2)]
 
 
 @pytest.mark.parametrize(
@@ -514,11 +516,12 @@ def test_the_finished_schedule_is_judged(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_reservations_are_counted_and_bind_nobody():
-    """Job 2 is named 10 s, and starts at 15 s, for job 1 runs on; job 3 is named 100 s and starts before."""
+    """Job 2 is first named 10 s and starts at 15 s, for job 1 runs on; job 3, named 100 s, starts before."""
 
     def naming(snapshot: dict[str, Any]) -> dict[str, Any]:
-        named_s = {1: {"position": 1, "at_s": 10}, 3: {"position": 2, "at_s": 100}}.get(snapshot["now_s"])
-        return greedy(snapshot) | {"reservation": named_s}
+        position, at_s = {1: (1, 10), 3: (1, 20), 15: (2, 100)}.get(snapshot["now_s"], (0, 0))
+        named = {"reservation": {"position": position, "at_s": at_s}} if at_s else {}
+        return greedy(snapshot) | named
 
     frame = trace([(1, 0, 3, 15, 10), (2, 1, 3, 10), (3, 3, 3, 10)])
     found = replayed(frame, naming, 4)
