@@ -99,14 +99,15 @@ def _counted(words: pl.Series, vocabulary: type[V]) -> dict[V, int]:
 def to_schedule(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outcome) -> pl.DataFrame:
     """The `replay_schedule` of a workload."""
     start_s, runtime_s = replayed.start_s, workload.replayed_runtime_s(policy.overrun)
-    # A job may be left when the machine has shrunk for good.
-    never_fits = start_s == NOT_GIVEN_S
     left_out = workload.jobs["left_out"]
-    if never_fits.any():
-        too_wide = pl.lit(LeftOut.WIDER_THAN_MACHINE.value)
-        left_out = pl.select(
-            left_out=pl.coalesce(left_out, pl.when(_spread(workload, never_fits)).then(too_wide))
-        ).to_series()
+    never_started = start_s == NOT_GIVEN_S
+    if never_started.any():
+        # The machine has shrunk for good: a job is too wide for it, or waits behind one.
+        last = workload.capacity_steps[-1][1]
+        is_left, is_wide = _spread(workload, never_started), workload.jobs["procs"] > last
+        words = (LeftOut.WIDER_THAN_MACHINE.value, LeftOut.NEVER_STARTED.value)
+        reason = pl.when(is_wide).then(pl.lit(words[0])).otherwise(pl.lit(words[1]))
+        left_out = pl.select(left_out=pl.coalesce(left_out, pl.when(is_left).then(reason))).to_series()
     numbers = {
         "start_s": start_s,
         "end_s": start_s + runtime_s,

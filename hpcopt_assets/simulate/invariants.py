@@ -195,7 +195,7 @@ def _of_jobs(case: _Case, is_broken: pl.Expr, found: str, allowed: str, phrase: 
 
 
 def _starts_once(case: _Case) -> Finding:
-    missing, surplus = case.expected.filter(pl.col("start_s").is_null()), case.surplus
+    missing, surplus = case.expected.filter(pl.col("start_s").is_null() & ~_is_stuck(case)), case.surplus
     checked, violations = case.expected.height + surplus.height, missing.height + surplus.height
     if missing.height:
         row = missing.row(0, named=True)
@@ -211,6 +211,18 @@ def _starts_once(case: _Case) -> Finding:
             "one start of a replayed job",
         )
     return Finding(checked)
+
+
+def _is_stuck(case: _Case) -> pl.Expr:
+    """Whether a job need not start: it is wider than what is left of the machine, or waits behind such a one.
+
+    Only without backfilling does anybody wait for ever behind another.
+    """
+    last = case.capacity.steps[-1][1] if case.capacity.steps else case.capacity.largest
+    is_wide = pl.col("procs") > last
+    waits = is_wide & pl.col("start_s").is_null()
+    has_queue = isinstance(case.policy, Policy) and case.policy.backfill is Backfill.NONE
+    return waits | (waits.any() & pl.lit(has_queue))
 
 
 def _not_before_release(case: _Case) -> Finding:

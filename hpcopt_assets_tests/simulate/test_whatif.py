@@ -7,6 +7,7 @@ from hpcopt_assets.contracts.errors import EvidenceError, InputError
 from hpcopt_assets.contracts.vocabulary import Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.simulate.engine import replay
+from hpcopt_assets.simulate.invariants import check_schedule
 from hpcopt_assets.simulate.scenario import Scenario
 from hpcopt_assets.simulate.whatif import Setting, compare
 from hpcopt_assets_tests.builders import job, trace
@@ -47,6 +48,18 @@ def test_a_machine_that_shrinks_lets_run_what_runs_and_starts_nothing_until_all_
 def test_jobs_that_never_fit_again_are_left_out():
     schedule = replay(JOBS, FCFS, 8, Scenario(capacity_steps=((50, 4),))).schedule
     assert schedule["left_out"].to_list() == [None, None, "wider_than_machine", "wider_than_machine"]
+
+
+def test_who_waits_for_ever_behind_a_job_that_never_fits_is_told_apart_and_breaks_no_rule():
+    jobs = trace([(1, 0, 1, 10), (2, 1, 4, 10), (3, 2, 1, 10)])
+    shrunken = Capacity(4, ((1, 2),))
+    for rules, last in ((FCFS, "never_started"), (EASY, None)):
+        schedule = replay(jobs, rules, 4, Scenario(capacity_steps=shrunken.steps)).schedule
+        assert schedule["left_out"].to_list() == [None, "wider_than_machine", last]
+        report = check_schedule(jobs, schedule, rules, shrunken)
+        assert report.filter(verdict="FAIL").is_empty()
+    lost = schedule.with_columns(start_s=pl.when(pl.col("job_id") != "3").then("start_s"))
+    assert check_schedule(jobs, lost, EASY, shrunken).filter(verdict="FAIL")["job_id"].to_list() == ["3"]
 
 
 def test_arrivals_twice_as_fast():
