@@ -7,6 +7,7 @@ Not here: blocks and plain lines (lines.py), where the columns stand (layout.py)
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from hpcopt_assets.contracts.vocabulary import RejectCode
 from hpcopt_assets.ingest.parsed import LineCounts, Loss
 from hpcopt_assets.ingest.slurm.layout import EXTRA_MAX, LOOKS_LIKE, Layout, fields_of
 
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d|Unknown|None")
+# What times look like in a dump, or their absence.
 JOINED_MAX = 1000
 # Physical lines that one record may span: a script in SubmitLine.
 PATIENCE = 100
@@ -123,8 +126,8 @@ def _record(run: list[Line], first: int, most: int, layout: Layout) -> tuple[Rec
     separators = quotes = tries = 0
     for k in range(first, min(first + most, len(run))):
         text = run[k].text
-        if 2 * (separators + 1) >= layout.count and k > first and _begins_a_record(text, layout):
-            return None, False  # most of a record, and then another: the one must not swallow the other
+        if k > first and _are_two(separators, text, layout):
+            return None, False  # the one must not swallow the other
         parts.append(text)
         separators += text.count(layout.separator)
         quotes += text.count('"')
@@ -177,10 +180,20 @@ def _continues(line: str, layout: Layout) -> bool:
     return not _has_id(fields, layout)
 
 
-def _begins_a_record(line: str, layout: Layout) -> bool:
-    """Whether a line has an id where one is due, and at least half of the columns."""
+def _are_two(separators: int, line: str, layout: Layout) -> bool:
+    """Whether a line begins a record of its own after so many separators of another.
+
+    What comes before has at least half of the columns, both together have more than there are, and the line
+    has an id, a submission and an end or start where they are due. In CSV quotes tell.
+    """
     fields = line.split(layout.separator)
-    return 2 * len(fields) >= layout.count and _has_id(fields, layout)
+    is_more = 2 * (separators + 1) >= layout.count and separators + len(fields) > layout.count
+    if layout.separator == "," or not is_more or not _has_id(fields, layout):
+        return False
+    places = [place for name, place in layout.used.items() if name in ("submit", "start", "end")]
+    return len(places) > 1 and all(
+        place < len(fields) and INSTANT.match(fields[place]) is not None for place in places
+    )
 
 
 def _has_id(fields: list[str], layout: Layout) -> bool:
