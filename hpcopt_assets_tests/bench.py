@@ -124,10 +124,14 @@ def peak_mb() -> float:
 
 
 def make(kind: str, rows: int, path: Path) -> None:
-    """A large input, made in a process of its own: its memory is not that of whoever reads it."""
+    """An input: made, or `trace_jobs` of the log named. In a process of its own: children inherit a peak."""
     from hpcopt_assets_tests.bench_data import write_fdata, write_lublin, write_swf_log
 
-    {"fdata": write_fdata, "swf": write_swf_log, "lublin": write_lublin}[kind](path, rows)
+    makers = {"fdata": write_fdata, "swf": write_swf_log, "lublin": write_lublin}
+    if kind in makers:
+        makers[kind](path, rows)
+    else:
+        read(Path(kind)).jobs.write_parquet(path)
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -137,7 +141,9 @@ def cases(folder: Path) -> Iterator[Case]:
     if logs and all(log.is_file() for log in logs):
         yield from (("ingest", str(log), "") for log in logs[-2:])
         for (name, capacity), log in zip(LOGS.items(), logs, strict=False):
-            yield from replays(prepared(log, folder / f"{Path(name).name.split('.')[0]}@{capacity}.parquet"))
+            path = folder / f"{Path(name).name.partition('.')[0]}@{capacity}.parquet"
+            run_self("--make", str(log), "0", str(path))
+            yield from replays(path)
     else:
         sys.stderr.write("HPCOPT_TEST_DATA names no folder with the logs: cases on real logs are left out.\n")
     for jobs in SIZES:
@@ -149,12 +155,6 @@ def cases(folder: Path) -> Iterator[Case]:
         run_self("--make", kind, str(rows), str(path))
         yield "ingest", str(path), ""
         path.unlink()
-
-
-def prepared(log: Path, path: Path) -> Path:
-    """A log's jobs, ingested once for all policies."""
-    read(log).jobs.write_parquet(path)
-    return path
 
 
 def replays(path: Path) -> Iterator[Case]:

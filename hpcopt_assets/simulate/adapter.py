@@ -188,7 +188,7 @@ def visible_jobs(workload: Workload) -> list[QueuedJob]:
     rows = (
         pl.concat([workload.names, workload.jobs.select("submit_s")], how="horizontal")
         .filter(workload.is_replayed)
-        .select("job_id", "attempt", "submit_s", "user", "group", "queue", "partition")
+        .drop("trace_id")
         .with_columns(
             position=pl.int_range(pl.len(), dtype=pl.Int64),
             release_s=workload.release_s,

@@ -92,8 +92,7 @@ def to_replay(workload: Workload, policy: Policy | ExternalPolicy, replayed: Out
 
 def _counted(words: pl.Series, vocabulary: type[V]) -> dict[V, int]:
     """How often each word of a vocabulary occurs."""
-    counts = dict(words.drop_nulls().value_counts().iter_rows())
-    return {word: counts.get(word.value, 0) for word in vocabulary}
+    return {word: int((words == word.value).sum()) for word in vocabulary}
 
 
 def to_schedule(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outcome) -> pl.DataFrame:
@@ -118,9 +117,12 @@ def to_schedule(workload: Workload, policy: Policy | ExternalPolicy, replayed: O
     }
     counts = left_out.is_null()
     columns = {name: _spread(workload, values) for name, values in numbers.items()}
+    columns["estimate_source"] = _sources(workload, policy, replayed)
     if not counts.all():
-        nothing = pl.Series([None], dtype=pl.Int64)
-        columns = {name: values.zip_with(counts, nothing) for name, values in columns.items()}
+        columns = {
+            name: values.zip_with(counts, pl.Series([None], dtype=values.dtype))
+            for name, values in columns.items()
+        }
     frame = pl.concat(
         [
             workload.names.select("trace_id", "job_id", "attempt", "user"),
@@ -132,9 +134,6 @@ def to_schedule(workload: Workload, policy: Policy | ExternalPolicy, replayed: O
         frame.with_columns(
             policy=pl.lit(policy.id),
             left_out=left_out,
-            estimate_source=_sources(workload, policy, replayed).zip_with(
-                counts, pl.Series([None], dtype=pl.String)
-            ),
             **columns,
         ).select(REPLAY_SCHEDULE.names)
     )

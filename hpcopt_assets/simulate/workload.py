@@ -38,8 +38,10 @@ SHORTEST_ESTIMATE_S = 1
 NEEDED = (
     *("trace_id", "job_id", "attempt", "submit_s", "release_s", "start_s"),
     *("runtime_s", "procs", "state", "requested_runtime_s", "requested_runtime_kind"),
-    *("partition_limit_s", "queue", "partition", "user", "group", "allocated_procs"),
+    *("partition_limit_s", "queue", "partition", "user", "allocated_procs"),
 )
+_OPTIONAL = ("group",)
+# For external policies; a frame that lacks it is none the worse.
 _NAMES = ("trace_id", "job_id", "attempt", "user", "group", "queue", "partition")
 _KNOWN = ("submit_s", "release_s", "start_s", "runtime_s", "procs", "allocated_procs")
 # Apart, for polars copies all columns of a frame that was read in chunks as soon as one is added.
@@ -133,7 +135,7 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     """
     check_scenario(scenario, capacity_procs)
     largest = max([capacity_procs, *(procs for _, procs in scenario.capacity_steps)])
-    ordered = in_trace_order(jobs.select(NEEDED))
+    ordered = in_trace_order(jobs.select(*NEEDED, *(name for name in _OPTIONAL if name in jobs.columns)))
     known = ordered.select(_KNOWN).with_columns(
         *_limit(ordered), ordered.select(_left_out(largest).alias("left_out")).to_series()
     )
@@ -146,7 +148,7 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
         return np.ascontiguousarray(kept[name].to_numpy(), dtype=np.int64)
 
     workload = Workload(
-        ordered.select(_NAMES),
+        ordered.select(name for name in _NAMES if name in ordered.columns),
         known.select("submit_s", "release_s", "procs", "left_out", "is_replayed"),
         capacity_procs,
         column("release_s"),
