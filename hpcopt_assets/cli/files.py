@@ -100,6 +100,9 @@ def replay(
     out: Annotated[
         Path | None, typer.Option(callback=utf8, help="Schedule to write: .csv or .parquet.")
     ] = None,
+    events: Annotated[
+        Path | None, typer.Option(callback=utf8, help="Releases, starts and ends to write: .csv or .parquet.")
+    ] = None,
     overrun: Annotated[Overrun | None, typer.Option(help="Replaces the policy's own rule.")] = None,
     is_strict: Annotated[
         bool, typer.Option("--strict", help="Check the whole state of the machine at every pass.")
@@ -112,10 +115,10 @@ def replay(
     from hpcopt_assets.contracts.adapter import ExternalPolicy
     from hpcopt_assets.contracts.config import MeasuresConfig
     from hpcopt_assets.contracts.vocabulary import Window
+    from hpcopt_assets.measures.events import events as events_of
     from hpcopt_assets.measures.schedule import Schedule
     from hpcopt_assets.measures.summary import measure
     from hpcopt_assets.orchestration.external import find_policy
-    from hpcopt_assets.orchestration.files import beside
     from hpcopt_assets.simulate.engine import replay as replay_jobs
 
     _, configs = project_and_configs()
@@ -125,8 +128,9 @@ def replay(
     constants = configs.objective.measures
     if tau is not None:
         constants = MeasuresConfig.model_validate(constants.model_dump() | {"tau_s": tau})
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise InputError(f"{out.name}", "a name ending in .csv or .parquet", "--out", "Rename it.")
+    for option, path_out in (("--out", out), ("--events", events)):
+        if path_out is not None and path_out.suffix not in (".csv", ".parquet"):
+            raise InputError(f"{path_out.name}", "a name ending in .csv or .parquet", option, "Rename it.")
     known = known_of(path, configs, stated_entry(unit=unit))
     machine, source = capacity_of(path, known, capacity, steps_of(capacity_steps))
     scenario = replace(scenario_of(arrival_scale, since, until), capacity_steps=machine.steps)
@@ -141,12 +145,9 @@ def replay(
     )
     if out is not None:
         started = result.schedule.filter(pl.col("start_s").is_not_null())
-        rows = started.select("job_id", "submit_s", "start_s", "end_s", "procs")
-        with beside(out) as target:
-            if out.suffix == ".csv":
-                rows.write_csv(target)
-            else:
-                rows.write_parquet(target)
+        _write(started.select("job_id", "submit_s", "start_s", "end_s", "procs"), out)
+    if events is not None:
+        _write(events_of(result.schedule), events)
     words = {Unit.PROCS: "processors", Unit.NODES: "nodes"}[known.unit]
     if as_json:
         about = {
@@ -173,6 +174,13 @@ def replay(
             ["measure", "whole trace", "steady window"],
             [[key, cell(whole[key]), cell(steady[key])] for key in whole],
         )
+
+
+def _write(rows: pl.DataFrame, path: Path) -> None:
+    from hpcopt_assets.orchestration.files import beside
+
+    with beside(path) as target:
+        rows.write_csv(target) if path.suffix == ".csv" else rows.write_parquet(target)
 
 
 def _replay_external(jobs: pl.DataFrame, policy: ExternalPolicy, procs: int, scenario: Scenario) -> Replay:

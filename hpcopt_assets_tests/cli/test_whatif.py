@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from hpcopt_assets.orchestration.project import Project
@@ -103,3 +104,13 @@ def test_strict_checks_change_nothing(hpcopt: Hpcopt, tmp_path: Path) -> None:
         for more in ([], ["--strict"])
     ]
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_events_are_written(hpcopt: Hpcopt, log: Path, ending: str) -> None:
+    out = log.with_name(f"events.{ending}")
+    assert hpcopt("replay", log, "--policy", "easy_backfill", "--events", out).returncode == 0
+    found = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
+    counts = dict(found["event"].value_counts().iter_rows())
+    assert counts == {"released": 60, "started": 60, "ended": 60}
+    assert "--events" in mistake(hpcopt("replay", log, "--policy", "easy_backfill", "--events", "x.txt"))
