@@ -111,5 +111,8 @@ POLICIES = [
     )
     if is_defined(*parameters)
 ]
+RESERVING = [each for each in POLICIES if each.backfill is Backfill.CONSERVATIVE]
+ANY_POLICY = st.one_of(st.sampled_from(RESERVING), st.sampled_from(POLICIES))
+# Every second one reserves: there are two of that kind among hundreds.
 FCFS, EASY = policy(backfill="none"), policy()
 EASY_POLICIES = [each for each in POLICIES if each.backfill is Backfill.EASY and each.order is Order.SUBMIT]

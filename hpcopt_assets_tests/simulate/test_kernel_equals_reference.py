@@ -50,6 +50,7 @@ from hpcopt_assets.simulate.scenario import AS_RECORDED, NOT_GIVEN_S, Scenario
 from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.simulate.strategies import (
+    ANY_POLICY,
     CAPACITY,
     HALF_LIFE_S,
     POLICIES,
@@ -88,14 +89,14 @@ def compare(frame: pl.DataFrame, rules: Policy, scenario: Scenario = AS_RECORDED
         assert report.filter(verdict=Verdict.FAIL.value).is_empty(), report.rows()
 
 
-@given(jobs(min_size=3), st.sampled_from(POLICIES))
+@given(jobs(min_size=3), ANY_POLICY)
 @settings(deadline=None, max_examples=600)
 def test_kernel_equals_reference_and_keeps_the_invariants(frame, rules):
     assume_that_some_wait(frame, rules)
     compare(frame, rules)
 
 
-@given(jobs(min_size=3), st.sampled_from(POLICIES), st.integers(1, 5))
+@given(jobs(min_size=3), ANY_POLICY, st.integers(1, 5))
 @settings(deadline=None, max_examples=200)
 def test_no_rule_breaks_on_a_larger_machine(frame, rules, more):
     schedule = replay(frame, rules, CAPACITY + more, is_strict=True).schedule
@@ -103,13 +104,13 @@ def test_no_rule_breaks_on_a_larger_machine(frame, rules, more):
     assert report.filter(verdict=Verdict.FAIL.value).is_empty(), report.rows()
 
 
-@given(jobs(min_size=3), st.sampled_from(POLICIES), capacity_steps())
+@given(jobs(min_size=3), ANY_POLICY, capacity_steps())
 @settings(deadline=None, max_examples=300)
 def test_they_agree_on_a_machine_whose_size_changes(frame, rules, changes):
     compare(frame, rules, Scenario(capacity_steps=changes))
 
 
-@given(recorded_jobs(min_size=4), st.sampled_from(POLICIES), steps, st.data())
+@given(recorded_jobs(min_size=4), ANY_POLICY, steps, st.data())
 @settings(deadline=None, max_examples=300)
 def test_they_agree_on_a_part_of_the_record(frame, rules, changes, data):
     """Jobs run and wait when the window begins."""
@@ -178,7 +179,7 @@ def test_they_agree_on_any_beliefs_and_any_order_of_the_queue(frame, data, backf
 
 
 @pytest.mark.slow
-@given(jobs(min_size=4, max_size=30), st.sampled_from(POLICIES), steps)
+@given(jobs(min_size=4, max_size=30), ANY_POLICY, steps)
 @settings(deadline=None, max_examples=3000)
 def test_kernel_equals_reference_on_longer_traces(frame, rules, changes):
     assume_that_some_wait(frame, rules)

@@ -102,9 +102,7 @@ def conserve(machine: Machine, newcomers: int) -> None:
     else:
         forget_past(machine)
         if state.is_early:
-            span[HI] -= newcomers  # they have no reservation yet
-            compress(machine)
-            span[HI] += newcomers
+            compress(machine)  # newcomers have no reservation yet that could move
         for k in range(span[HI] - newcomers, span[HI]):
             reserve(machine, k)
     state.is_new = 0
