@@ -56,10 +56,8 @@ def instant_s(text: str | None, option: str) -> int | None:
     """Seconds since 1970 of a date and time with its offset, or such a number itself."""
     if text is None:
         return None
-    try:
+    if text.lstrip("-").isdecimal() and abs(int(text)) <= TIME_MAX_S:
         return int(text)
-    except ValueError:
-        pass
     try:
         at = datetime.fromisoformat(text)
         if at.tzinfo is None:

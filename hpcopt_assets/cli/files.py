@@ -148,6 +148,7 @@ def replay(
         _write(started.select("job_id", "submit_s", "start_s", "end_s", "procs"), out)
     if events is not None:
         _write(events_of(result.schedule), events)
+    size = " -> ".join(f"{procs:,}" for procs in (machine.procs, *(procs for _, procs in machine.steps)))
     words = {Unit.PROCS: "processors", Unit.NODES: "nodes"}[known.unit]
     if as_json:
         about = {
@@ -167,7 +168,7 @@ def replay(
         say(json.dumps(whole | {"steady": steady} | about | accounts, indent=2))
     else:
         say(
-            f"{path.name} under {chosen.id} (overrun {chosen.overrun}) on {machine.procs:,} {words} "
+            f"{path.name} under {chosen.id} (overrun {chosen.overrun}) on {size} {words} "
             f"({source}), tau {constants.tau_s} s"
         )
         print_table(

@@ -39,15 +39,14 @@ SHOWN = (
 @app.command()
 def whatif(
     path: TracePath,
-    policy: Annotated[
-        str | None, typer.Option(help="A policy of `hpcopt policies`; the baseline if absent.")
-    ] = None,
+    policy: Annotated[str | None, typer.Option(help="A built-in policy; the baseline if absent.")] = None,
     baseline: Annotated[
         str | None, typer.Option(help="What it is compared with; configs/objective.yaml's if absent.")
     ] = None,
     capacity: CapacityOption = None,
     capacity_factor: Annotated[
-        float | None, typer.Option(min=0.0, help="The machine's size times this, instead of --capacity.")
+        float | None,
+        typer.Option(min=0.001, max=1000.0, help="The machine's size times this, instead of --capacity."),
     ] = None,
     capacity_steps: StepsOption = None,
     arrival_scale: ScaleOption = 1.0,
@@ -99,6 +98,8 @@ def whatif(
     ):
         reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in excluded.items())
         say(f"Not in {head}: {reasons or 'none'}.")
+    if since is not None:
+        say("Utilisation is that of the window's own jobs: what ran or waited before holds processors, too.")
 
 
 def _asked(
@@ -116,9 +117,7 @@ def _asked(
 
 
 def _size(capacity: Capacity) -> str:
-    return f"{capacity.procs:,}" + (
-        f" (then {plural(len(capacity.steps), 'step')})" if capacity.steps else ""
-    )
+    return " -> ".join(f"{procs:,}" for procs in (capacity.procs, *(procs for _, procs in capacity.steps)))
 
 
 def _row(found: Comparison, key: str) -> list[str]:

@@ -6,17 +6,19 @@ Not here: the policy; what becomes of a job that has no runtime (workload.py).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
+from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import LeftOut
 from hpcopt_assets.measures.schedule import held_procs
 
+SLOWEST, FASTEST = 0.001, 1000.0
+# Arrivals; beyond, a log of years would leave the calendar or fall into minutes.
 NOT_GIVEN_S = int(np.iinfo(np.int64).min)
 
 
@@ -43,11 +45,13 @@ def check_scenario(scenario: Scenario, capacity_procs: int) -> None:
     steps = scenario.capacity_steps
     smallest_step = min((procs for _, procs in steps), default=0)
     since_s, until_s = scenario.since_s, scenario.until_s
+    instants = [*(at_s for at_s, _ in steps), *(at for at in (since_s, until_s) if at is not None)]
     problems = {
-        f"a capacity of {capacity_procs} processors": capacity_procs < 1,
+        f"a capacity of {capacity_procs} processors": not 1 <= capacity_procs <= PROCS_MAX,
         f"a capacity step to {smallest_step} processors": smallest_step < 0,
+        "a capacity step or a window beyond the calendar": any(abs(at_s) > TIME_MAX_S for at_s in instants),
         "capacity steps that do not ascend in time": any(a >= b for (a, _), (b, _) in pairwise(steps)),
-        f"an arrival scale of {scenario.arrival_scale}": not 0 < scenario.arrival_scale < math.inf,
+        f"an arrival scale of {scenario.arrival_scale}": not SLOWEST <= scenario.arrival_scale <= FASTEST,
         f"a window from {since_s} to {until_s}": (
             since_s is not None and until_s is not None and since_s >= until_s
         ),
@@ -56,11 +60,10 @@ def check_scenario(scenario: Scenario, capacity_procs: int) -> None:
     if found:
         raise InputError(
             found="; ".join(found),
-            needed="at least 1 processor (steps may go down to 0), ascending steps, a positive scale, and a "
-            "window that begins before it ends",
+            needed=f"1 to {PROCS_MAX} processors (steps may go down to 0), ascending steps, a scale from "
+            f"{SLOWEST} to {FASTEST:.0f}, and a window that begins before it ends",
             where="replay",
-            next_step="Give the machine's processors with --capacity or in configs/traces.yaml, and correct "
-            "the options.",
+            next_step="Correct the options, or the machine's size in configs/traces.yaml.",
         )
 
 
@@ -69,8 +72,6 @@ def apply_scenario(jobs: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
 
     A job released before the window and of unknown start is not known to have been there: it is outside.
     """
-    if scenario.arrival_scale != 1.0:
-        jobs = _faster(jobs, scenario)
     release, start = pl.col("release_s"), pl.col("start_s")
     since_s, until_s = scenario.since_s, scenario.until_s
     is_late = release >= until_s if until_s is not None else pl.lit(False)
@@ -84,7 +85,7 @@ def apply_scenario(jobs: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
     is_held = (is_seed & is_known).fill_null(False)
     # A job that runs holds what it was given, however wide it is.
     takes_part = is_held | (pl.col("is_replayed") & ~is_late & (~is_early | is_queued))
-    return jobs.with_columns(
+    jobs = jobs.with_columns(
         given_start_s=pl.when(is_held).then(start).otherwise(NOT_GIVEN_S),
         procs=pl.when(is_held).then(held_procs()).otherwise(pl.col("procs")),
         is_replayed=takes_part,
@@ -94,6 +95,8 @@ def apply_scenario(jobs: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:
         .then(pl.lit(LeftOut.BEFORE_WINDOW.value))
         .otherwise("left_out"),
     )
+    # Last: the window is one of the record, whatever becomes of its arrivals.
+    return jobs if scenario.arrival_scale == 1.0 else _faster(jobs, scenario)
 
 
 def _faster(jobs: pl.DataFrame, scenario: Scenario) -> pl.DataFrame:

@@ -31,6 +31,17 @@ H this module, G golden schedules, C hand-worked cases, N no hindsight, k the ke
     zero runtime takes a second                               H G C k
     release one second early                                  H G C N k
     sorted line shifted wrongly                               H G C N k, or a crash
+    compression keeps everybody where he is                   H G C
+    compression although nobody ended early                   H G C
+    an end at its expected instant counts as early            H C
+    an early end gives nothing back to the profile            H G C k
+    an overrun places nobody again                            H G C k
+    a capacity step places nobody again                       H C k
+    earlier window sought past its own start                  H G C
+    window's end: `<` for `<=`                                H G C
+    room one processor too wide                               H G C k
+    slots mended though they differ                           H G C k
+    no pass at a reservation's start                          H C k
 """
 
 import polars as pl

@@ -68,6 +68,14 @@ def test_arrivals_twice_as_fast():
     assert schedule["start_s"].to_list() == [0, 5, 10, 110]
 
 
+def test_a_window_is_one_of_the_record_whatever_becomes_of_its_arrivals():
+    jobs = trace([job(k, 100 * k, 1, 10, 10, wait_s=0) for k in range(6)])
+    for scale, releases in ((1.0, [200, 300, 400]), (2.0, [200, 250, 300]), (0.5, [200, 400, 600])):
+        scenario = Scenario(arrival_scale=scale, since_s=200, until_s=500)
+        schedule = replay(jobs, FCFS, 4, scenario).schedule.filter(pl.col("left_out").is_null())
+        assert (schedule["job_id"].to_list(), schedule["release_s"].to_list()) == (["2", "3", "4"], releases)
+
+
 class TestAWindow:
     """Job 1 has ended, job 2 runs and job 3 waits when the window begins at 100; job 5 comes after it."""
 
@@ -117,6 +125,9 @@ class TestAWindow:
         Scenario(capacity_steps=((5, 4), (5, 8))),
         Scenario(capacity_steps=((5, -1),)),
         Scenario(arrival_scale=0.0),
+        Scenario(arrival_scale=1e-13),
+        Scenario(since_s=2**50),
+        Scenario(capacity_steps=((2**50, 4),)),
         Scenario(since_s=5, until_s=5),
     ],
 )
