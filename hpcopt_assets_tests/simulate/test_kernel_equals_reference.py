@@ -42,6 +42,13 @@ H this module, G golden schedules, C hand-worked cases, N no hindsight, k the ke
     room one processor too wide                               H G C k
     slots mended though they differ                           H G C k
     no pass at a reservation's start                          H C k
+    no pass at an expected end                                H C
+    queue not sorted again; renewed only when users change    H
+    wfp3 smallest first; usage without decay                  H
+    history of the last job alone                             H
+    hold by the request though history is asked for           G k
+    given jobs are queued too                                 endless loop
+    history in the order of completion, not of end, position  nobody yet: it takes three ends at one instant
 """
 
 import polars as pl
