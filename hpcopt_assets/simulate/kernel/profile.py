@@ -7,6 +7,7 @@ until their expected ends, queued jobs from their reservations on, for as long a
 from __future__ import annotations
 
 from hpcopt_assets.measures.schedule import IntArray
+from hpcopt_assets.simulate.kernel.lines import line_drop
 from hpcopt_assets.simulate.kernel.records import HI, LO, NEVER_S, Machine, Records, compiled
 
 
@@ -49,17 +50,8 @@ def cut(profile: Records, span: IntArray, at_s: int) -> int:
 @compiled
 def mend(profile: Records, span: IntArray, k: int) -> None:
     """Let a slot go where it has as many free processors as the one before."""
-    lo, hi = span[LO], span[HI]
-    if k <= lo or k >= hi or profile[k].free != profile[k - 1].free:
-        return
-    if k - lo < hi - k:
-        for m in range(k, lo, -1):
-            profile[m] = profile[m - 1]
-        span[LO] = lo + 1
-    else:
-        for m in range(k, hi - 1):
-            profile[m] = profile[m + 1]
-        span[HI] = hi - 1
+    if span[LO] < k < span[HI] and profile[k].free == profile[k - 1].free:
+        line_drop(profile, span, k)
 
 
 @compiled
