@@ -9,24 +9,15 @@ from typing import Any
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, Options, Parsed, Refused, SourceFile
+from hpcopt_assets_tests.ingest.helpers import LIMITS as LIMITS
 
 T0 = 1_600_000_000
 # 2020-09-13 12:26:40 UTC
 JAPAN = timezone(timedelta(hours=9))
-LIMITS = IngestConfig(
-    max_file_bytes=10**9,
-    max_expanded_bytes=10**9,
-    max_line_characters=10**6,
-    max_rows=10**6,
-    warn_reject_ratio=0.01,
-    max_reject_ratio=0.2,
-    sort_memory_bytes=10**8,
-)
 Row = dict[str, Any]
 Reader = Callable[[tuple[SourceFile, ...], Options], Parsed]
 

@@ -7,22 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import RECORD_SCHEMA, Options, Parsed, SourceFile
 from hpcopt_assets.ingest.pbs.reader import read_pbs
+from hpcopt_assets_tests.ingest.helpers import LIMITS as LIMITS
 
-LIMITS = IngestConfig(
-    max_file_bytes=2**31,
-    max_expanded_bytes=2**34,
-    max_line_characters=10**6,
-    max_rows=10**8,
-    warn_reject_ratio=0.01,
-    max_reject_ratio=0.2,
-    sort_memory_bytes=10**8,
-)
 Logs = str | bytes | dict[str, str]
 
 

@@ -8,22 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile
 from hpcopt_assets.ingest.slurm.reader import read_sacct
+from hpcopt_assets_tests.ingest.helpers import LIMITS as LIMITS
 
-LIMITS = IngestConfig(
-    max_file_bytes=10**9,
-    max_expanded_bytes=10**9,
-    max_line_characters=10**6,
-    max_rows=10**7,
-    warn_reject_ratio=0.01,
-    max_reject_ratio=0.2,
-    sort_memory_bytes=10**9,
-)
 DAY = "2024-06-02T"
 PLAIN = {
     "JobID": "1",
