@@ -62,7 +62,7 @@ def median_s(work: Work, *, runs: int = RUNS) -> float:
 
 def read(path: Path) -> Ingested:
     """A log as the tables of a trace."""
-    from hpcopt_assets.contracts.config import TraceEntry
+    from hpcopt_assets.contracts.traces_config import TraceEntry
     from hpcopt_assets.ingest.parsed import SourceFile
     from hpcopt_assets.ingest.reader import ingest
     from hpcopt_assets.orchestration.configs import load_configs

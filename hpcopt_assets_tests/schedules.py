@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 import yaml
 
-from hpcopt_assets.contracts.config import CONFIG_MODELS, Frozen, MeasuresConfig
+from hpcopt_assets.contracts.config import CONFIG_MODELS, MeasuresConfig
+from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE
 from hpcopt_assets.contracts.vocabulary import EstimateSource, LeftOut

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hpcopt_assets.contracts.columns import Table
-from hpcopt_assets.contracts.config import Frozen
+from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.orchestration.io import TABLE_METADATA, column_schema
 from hpcopt_assets.orchestration.provenance import code_version
 

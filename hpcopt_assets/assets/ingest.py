@@ -8,9 +8,9 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import combined_sha256, ingest, raw_trace_rows
 from hpcopt_assets.orchestration.configs import Configs

@@ -9,8 +9,8 @@ import typer
 
 from hpcopt_assets.cli.app import app, project_and_configs
 from hpcopt_assets.cli.reading import read_trace
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.orchestration.terminal import complain, print_table, say
 
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hpcopt_assets.contracts.config import SAFE_ID, TraceEntry
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.frozen import SAFE_ID
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets.orchestration.terminal import complain
 

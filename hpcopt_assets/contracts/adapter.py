@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, Strict, StrictBool
 
-from hpcopt_assets.contracts.config import Frozen, PolicyId, Words
+from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Words
 from hpcopt_assets.contracts.vocabulary import Estimate, Order, Overrun
 
 ADAPTER_VERSION: Literal[1] = 1

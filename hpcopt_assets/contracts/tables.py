@@ -9,82 +9,26 @@ from __future__ import annotations
 import polars as pl
 
 from hpcopt_assets.contracts import vocabulary as v
-from hpcopt_assets.contracts.columns import (
-    BYTES_MAX,
-    COUNT_MAX,
-    PROCS_MAX,
-    TIME_MAX_S,
-    Column,
-    DType,
-    Rule,
-    Table,
+from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S, Column, DType, Rule, Table
+from hpcopt_assets.contracts.makers import (
+    ATTEMPT,
+    JOB_ID,
+    POLICY,
+    PROCS,
+    RELEASE_S,
+    SUBMIT_S,
+    TRACE_ID,
+    USER,
+    count,
+    flag,
+    instant,
+    procs,
+    real,
+    seconds,
+    size_bytes,
+    text,
+    word,
 )
-
-# --- small makers: a kind of column, its type, unit and bounds ------------------------------------
-
-
-def _instant(name: str, means: str, *, nullable: bool = False) -> Column:
-    return Column(
-        name,
-        DType.INT64,
-        means,
-        unit="s since 1970-01-01 UTC",
-        nullable=nullable,
-        lo=-TIME_MAX_S,
-        hi=TIME_MAX_S,
-    )
-
-
-def _seconds(name: str, means: str, *, nullable: bool = False, lo: int = 0) -> Column:
-    return Column(name, DType.INT64, means, unit="s", nullable=nullable, lo=lo, hi=TIME_MAX_S)
-
-
-def _procs(name: str, means: str, *, nullable: bool = False, lo: int = 1) -> Column:
-    return Column(name, DType.INT64, means, unit="processors", nullable=nullable, lo=lo, hi=PROCS_MAX)
-
-
-def _count(
-    name: str, means: str, *, unit: str = "count", nullable: bool = False, lo: int = 0, hi: int = COUNT_MAX
-) -> Column:
-    return Column(name, DType.INT64, means, unit=unit, nullable=nullable, lo=lo, hi=hi)
-
-
-def _bytes(name: str, means: str, *, nullable: bool = True) -> Column:
-    return Column(name, DType.INT64, means, unit="bytes", nullable=nullable, lo=0, hi=BYTES_MAX)
-
-
-def _real(
-    name: str,
-    means: str,
-    unit: str,
-    *,
-    nullable: bool = True,
-    lo: float | None = 0.0,
-    hi: float | None = None,
-) -> Column:
-    return Column(name, DType.FLOAT64, means, unit=unit, nullable=nullable, lo=lo, hi=hi)
-
-
-def _text(name: str, means: str, *, nullable: bool = False) -> Column:
-    return Column(name, DType.STRING, means, nullable=nullable)
-
-
-def _word(name: str, means: str, words: tuple[str, ...], *, nullable: bool = False) -> Column:
-    return Column(name, DType.STRING, means, nullable=nullable, words=words)
-
-
-def _flag(name: str, means: str, *, nullable: bool = False) -> Column:
-    return Column(name, DType.BOOL, means, nullable=nullable)
-
-
-TRACE_ID = _text("trace_id", "the trace, which is also its partition key")
-POLICY = _text("policy", "id of a policy in configs/policies.yaml; `observed` is what the log recorded")
-JOB_ID = _text("job_id", "the job's id as the log writes it")
-ATTEMPT = _count("attempt", "which attempt of the job this row is, from 1", unit="ordinal", lo=1)
-SUBMIT_S = _instant("submit_s", "when the job was submitted")
-RELEASE_S = _instant("release_s", "when the job could first be scheduled: eligible where known, else submit")
-PROCS = _procs("procs", "processors the job occupies: requested where known, else allocated", nullable=True)
-USER = _text("user", "who submitted the job", nullable=True)
 
 WAIT_RULE = Rule(
     "wait_is_start_minus_release",
@@ -104,11 +48,11 @@ RAW_TRACE = Table(
     "One row per source file of a trace: what was found in data/raw and what the registry says of the trace.",
     (
         TRACE_ID,
-        _text("source_file", "path of the file, relative to data/raw"),
-        _word("format", "format, found from the content or given by the registry", v.TraceFormat.words()),
-        _text("sha256", "SHA-256 of the file's bytes"),
-        _bytes("size_bytes", "size of the file", nullable=False),
-        _text("entry", "the trace's entry of configs/traces.yaml, as JSON"),
+        text("source_file", "path of the file, relative to data/raw"),
+        word("format", "format, found from the content or given by the registry", v.TraceFormat.words()),
+        text("sha256", "SHA-256 of the file's bytes"),
+        size_bytes("size_bytes", "size of the file", nullable=False),
+        text("entry", "the trace's entry of configs/traces.yaml, as JSON"),
     ),
     key=("trace_id", "source_file"),
 )
@@ -119,43 +63,43 @@ TRACE_JOBS = Table(
     (
         TRACE_ID,
         JOB_ID,
-        _text("source_file", "file the job was read from, relative to data/raw"),
-        _count("source_line", "line of that file, from 1", unit="line", lo=1),
+        text("source_file", "file the job was read from, relative to data/raw"),
+        count("source_line", "line of that file, from 1", unit="line", lo=1),
         SUBMIT_S,
-        _instant("eligible_s", "when dependencies and holds were over, as the log says", nullable=True),
-        _instant("start_s", "when the job started", nullable=True),
-        _instant("end_s", "when the job ended", nullable=True),
-        _seconds(
+        instant("eligible_s", "when dependencies and holds were over, as the log says", nullable=True),
+        instant("start_s", "when the job started", nullable=True),
+        instant("end_s", "when the job ended", nullable=True),
+        seconds(
             "wait_s", "start minus release; null for a job that never started", nullable=True, lo=-TIME_MAX_S
         ),
-        _seconds("runtime_s", "how long the job ran; null where unknown", nullable=True),
+        seconds("runtime_s", "how long the job ran; null where unknown", nullable=True),
         RELEASE_S,
-        _seconds("hold_s", "release minus submit"),
-        _seconds("requested_runtime_s", "requested runtime (walltime) where it is a time", nullable=True),
-        _word("requested_runtime_kind", "what the log says as a requested runtime", v.RequestKind.words()),
-        _seconds(
+        seconds("hold_s", "release minus submit"),
+        seconds("requested_runtime_s", "requested runtime (walltime) where it is a time", nullable=True),
+        word("requested_runtime_kind", "what the log says as a requested runtime", v.RequestKind.words()),
+        seconds(
             "partition_limit_s", "longest runtime of its partition, by the registry", nullable=True, lo=1
         ),
         PROCS,
-        _procs("requested_procs", "processors asked for", nullable=True),
-        _procs("allocated_procs", "processors given", nullable=True),
-        _count("nodes", "nodes given or asked for", unit="nodes", nullable=True, hi=PROCS_MAX),
-        _count("gpus", "GPUs given or asked for", unit="GPUs", nullable=True, hi=PROCS_MAX),
-        _bytes("requested_memory_bytes", "memory asked for, whole job"),
-        _bytes("used_memory_bytes", "memory used, whole job"),
-        _real("cpu_used_s", "processor time used, whole job", "s", hi=2.0**64),
-        _word("state", "how the job ended", v.JobState.words()),
+        procs("requested_procs", "processors asked for", nullable=True),
+        procs("allocated_procs", "processors given", nullable=True),
+        count("nodes", "nodes given or asked for", unit="nodes", nullable=True, hi=PROCS_MAX),
+        count("gpus", "GPUs given or asked for", unit="GPUs", nullable=True, hi=PROCS_MAX),
+        size_bytes("requested_memory_bytes", "memory asked for, whole job"),
+        size_bytes("used_memory_bytes", "memory used, whole job"),
+        real("cpu_used_s", "processor time used, whole job", "s", hi=2.0**64),
+        word("state", "how the job ended", v.JobState.words()),
         ATTEMPT,
-        _count("attempt_count", "attempts the job had", unit="attempts", lo=1),
+        count("attempt_count", "attempts the job had", unit="attempts", lo=1),
         USER,
-        _text("group", "group of the user", nullable=True),
-        _text("account", "account or project charged", nullable=True),
-        _text("queue", "queue the job was submitted to", nullable=True),
-        _text("partition", "partition the job ran in", nullable=True),
-        _text("array_job_id", "array the job belongs to", nullable=True),
-        _text("het_group_id", "heterogeneous job the row is a component of", nullable=True),
-        _text("preceding_job_id", "job that had to end first", nullable=True),
-        _seconds(
+        text("group", "group of the user", nullable=True),
+        text("account", "account or project charged", nullable=True),
+        text("queue", "queue the job was submitted to", nullable=True),
+        text("partition", "partition the job ran in", nullable=True),
+        text("array_job_id", "array the job belongs to", nullable=True),
+        text("het_group_id", "heterogeneous job the row is a component of", nullable=True),
+        text("preceding_job_id", "job that had to end first", nullable=True),
+        seconds(
             "think_time_s", "seconds between the end of the preceding job and the submission", nullable=True
         ),
         Column(
@@ -192,11 +136,11 @@ TRACE_REJECTS = Table(
     "One row per input line that became no job.",
     (
         TRACE_ID,
-        _text("source_file", "file the line stands in, relative to data/raw"),
-        _count("source_line", "line of that file, from 1", unit="line", lo=1),
-        _word("code", "why, as a word of a closed vocabulary", v.RejectCode.words()),
-        _text("reason", "what was found and what was needed"),
-        _text("text", "the line's first 200 characters"),
+        text("source_file", "file the line stands in, relative to data/raw"),
+        count("source_line", "line of that file, from 1", unit="line", lo=1),
+        word("code", "why, as a word of a closed vocabulary", v.RejectCode.words()),
+        text("reason", "what was found and what was needed"),
+        text("text", "the line's first 200 characters"),
     ),
     key=("trace_id", "source_file", "source_line"),
 )
@@ -206,32 +150,28 @@ INGEST_REPORT = Table(
     "One row per trace: what was read, what became of each line, and what machine it speaks of.",
     (
         TRACE_ID,
-        _word("format", "format of the log", v.TraceFormat.words()),
-        _count("files_count", "source files", unit="files", lo=1),
-        _text("sha256", "SHA-256 of the source; of several files, of their names and hashes"),
-        _count("lines_count", "lines (rows, in parquet) read", unit="lines"),
-        _count("header_lines_count", "lines that state a header field", unit="lines"),
-        _count("comment_lines_count", "other comment lines", unit="lines"),
-        _count("blank_lines_count", "blank lines", unit="lines"),
-        _count("job_lines_count", "lines merged into jobs", unit="lines"),
-        _count("rejects_count", "lines that became no job", unit="lines"),
-        _count("jobs_count", "jobs (rows of trace_jobs)", unit="jobs"),
-        _count("unselected_jobs_count", "jobs of the log that the registry leaves out", unit="jobs"),
-        _count("started_jobs_count", "jobs with a known start", unit="jobs"),
-        _text("computer", "machine, as the header names it", nullable=True),
-        _text("installation", "site, as the header names it", nullable=True),
-        _text("timezone", "time zone, from the config or the header", nullable=True),
+        word("format", "format of the log", v.TraceFormat.words()),
+        count("files_count", "source files", unit="files", lo=1),
+        text("sha256", "SHA-256 of the source; of several files, of their names and hashes"),
+        count("lines_count", "lines (rows, in parquet) read", unit="lines"),
+        count("header_lines_count", "lines that state a header field", unit="lines"),
+        count("comment_lines_count", "other comment lines", unit="lines"),
+        count("blank_lines_count", "blank lines", unit="lines"),
+        count("job_lines_count", "lines merged into jobs", unit="lines"),
+        count("rejects_count", "lines that became no job", unit="lines"),
+        count("jobs_count", "jobs (rows of trace_jobs)", unit="jobs"),
+        count("unselected_jobs_count", "jobs of the log that the registry leaves out", unit="jobs"),
+        count("started_jobs_count", "jobs with a known start", unit="jobs"),
+        text("computer", "machine, as the header names it", nullable=True),
+        text("installation", "site, as the header names it", nullable=True),
+        text("timezone", "time zone, from the config or the header", nullable=True),
         Column("notes", DType.STRINGS, "the header's notes"),
-        _instant(
-            "unix_start_s", "the header's UnixStartTime, to which its offsets were added", nullable=True
-        ),
-        _instant("first_release_s", "first release of a job", nullable=True),
-        _instant("last_end_s", "last known end of a job", nullable=True),
-        _procs("capacity_procs", "size of the machine, in `capacity_unit`", nullable=True),
-        _word("capacity_unit", "what a job occupies: processors or whole nodes", v.Unit.words()),
-        _word(
-            "capacity_source", "where the capacity was taken from", v.CapacitySource.words(), nullable=True
-        ),
+        instant("unix_start_s", "the header's UnixStartTime, to which its offsets were added", nullable=True),
+        instant("first_release_s", "first release of a job", nullable=True),
+        instant("last_end_s", "last known end of a job", nullable=True),
+        procs("capacity_procs", "size of the machine, in `capacity_unit`", nullable=True),
+        word("capacity_unit", "what a job occupies: processors or whole nodes", v.Unit.words()),
+        word("capacity_source", "where the capacity was taken from", v.CapacitySource.words(), nullable=True),
         Column(
             "capacity_step_at_s",
             DType.INT64S,
@@ -239,9 +179,9 @@ INGEST_REPORT = Table(
             unit="s since 1970-01-01 UTC",
         ),
         Column("capacity_step_procs", DType.INT64S, "that size, in `capacity_unit`", unit="processors"),
-        _procs("observed_peak_procs", "most processors in use at once, as recorded", nullable=True),
-        _seconds("observed_over_capacity_s", "how long the record exceeds the capacity", nullable=True),
-        _flag("is_synthetic", "no machine stood behind this trace"),
+        procs("observed_peak_procs", "most processors in use at once, as recorded", nullable=True),
+        seconds("observed_over_capacity_s", "how long the record exceeds the capacity", nullable=True),
+        flag("is_synthetic", "no machine stood behind this trace"),
     ),
     key=("trace_id",),
     rules=(
@@ -269,21 +209,21 @@ TRACE_PROFILE = Table(
     "One row per measure of a trace's workload and item (quantile, hour, week, user's burst): one number.",
     (
         TRACE_ID,
-        _word("topic", "what the measure is about", v.ProfileTopic.words()),
-        _word("measure", "what is stated", v.ProfileMeasure.words()),
-        _text("item", "of what: `p50`, `hour 13`, `week 2024-01-01`, `flurry 1`, `all` ..."),
-        _count("position", "place of the item among those of its measure, from 1", unit="ordinal", lo=1),
-        _real(
+        word("topic", "what the measure is about", v.ProfileTopic.words()),
+        word("measure", "what is stated", v.ProfileMeasure.words()),
+        text("item", "of what: `p50`, `hour 13`, `week 2024-01-01`, `flurry 1`, `all` ..."),
+        count("position", "place of the item among those of its measure, from 1", unit="ordinal", lo=1),
+        real(
             "value", "the number; null where it is not known, and `note` then says why", "see unit", lo=None
         ),
-        _text("unit", "unit of value, lower and upper"),
-        _real("lower", "lower end of the 95 % interval, where there is one", "see unit", lo=None),
-        _real("upper", "upper end of the 95 % interval, where there is one", "see unit", lo=None),
-        _count("evidence_count", "jobs (gaps, hours, users) that the value rests on"),
-        _text("user", "the user that the row is about", nullable=True),
-        _instant("start_s", "start of the stretch of time that the row is about", nullable=True),
-        _instant("end_s", "end of that stretch (excluded)", nullable=True),
-        _text("note", "why the value is null, or what else there is to know", nullable=True),
+        text("unit", "unit of value, lower and upper"),
+        real("lower", "lower end of the 95 % interval, where there is one", "see unit", lo=None),
+        real("upper", "upper end of the 95 % interval, where there is one", "see unit", lo=None),
+        count("evidence_count", "jobs (gaps, hours, users) that the value rests on"),
+        text("user", "the user that the row is about", nullable=True),
+        instant("start_s", "start of the stretch of time that the row is about", nullable=True),
+        instant("end_s", "end of that stretch (excluded)", nullable=True),
+        text("note", "why the value is null, or what else there is to know", nullable=True),
     ),
     key=("trace_id", "topic", "measure", "item"),
     rules=(
@@ -317,15 +257,15 @@ REPLAY_SCHEDULE = Table(
         ATTEMPT,
         SUBMIT_S,
         RELEASE_S,
-        _instant("start_s", "when the replay started the job", nullable=True),
-        _instant("end_s", "start plus replayed runtime", nullable=True),
-        _seconds("wait_s", "start minus release", nullable=True),
-        _seconds("runtime_s", "replayed runtime", nullable=True),
+        instant("start_s", "when the replay started the job", nullable=True),
+        instant("end_s", "start plus replayed runtime", nullable=True),
+        seconds("wait_s", "start minus release", nullable=True),
+        seconds("runtime_s", "replayed runtime", nullable=True),
         PROCS,
-        _seconds("limit_s", "requested runtime, or what stands in for a missing one", nullable=True, lo=1),
-        _seconds("estimate_s", "what the policy believed the job would run for", nullable=True, lo=1),
-        _word("estimate_source", "where the estimate came from", v.EstimateSource.words(), nullable=True),
-        _word("left_out", "why the job takes no part in the replay", v.LeftOut.words(), nullable=True),
+        seconds("limit_s", "requested runtime, or what stands in for a missing one", nullable=True, lo=1),
+        seconds("estimate_s", "what the policy believed the job would run for", nullable=True, lo=1),
+        word("estimate_source", "where the estimate came from", v.EstimateSource.words(), nullable=True),
+        word("left_out", "why the job takes no part in the replay", v.LeftOut.words(), nullable=True),
         USER,
     ),
     key=("trace_id", "policy", "job_id", "attempt"),
@@ -346,14 +286,14 @@ INVARIANT_REPORT = Table(
     (
         TRACE_ID,
         POLICY,
-        _word("invariant", "the rule", v.Invariant.words()),
-        _word("verdict", "whether it was kept", v.Verdict.words()),
-        _count("checked_count", "jobs or instants checked"),
-        _count("violations_count", "how many break the rule"),
-        _text("job_id", "first job that breaks it", nullable=True),
-        _instant("at_s", "when it is first broken", nullable=True),
-        _text("found", "what was found there", nullable=True),
-        _text("allowed", "what was allowed there", nullable=True),
+        word("invariant", "the rule", v.Invariant.words()),
+        word("verdict", "whether it was kept", v.Verdict.words()),
+        count("checked_count", "jobs or instants checked"),
+        count("violations_count", "how many break the rule"),
+        text("job_id", "first job that breaks it", nullable=True),
+        instant("at_s", "when it is first broken", nullable=True),
+        text("found", "what was found there", nullable=True),
+        text("allowed", "what was allowed there", nullable=True),
     ),
     key=("trace_id", "policy", "invariant"),
 )
@@ -364,37 +304,37 @@ REPLAY_MEASURES = Table(
     (
         TRACE_ID,
         POLICY,
-        _word("time_window", "the whole schedule, or its steady part", v.Window.words()),
-        _instant("window_start_s", "start of the window", nullable=True),
-        _instant("window_end_s", "end of the window (excluded)", nullable=True),
-        _count("jobs_count", "jobs measured", unit="jobs"),
-        _count("left_out_count", "jobs of the trace that take no part", unit="jobs"),
-        _real("mean_wait_s", "mean wait", "s", lo=None),
-        _real("p50_wait_s", "median wait", "s", lo=None),
-        _real("p95_wait_s", "95th percentile of wait", "s", lo=None),
-        _real("p99_wait_s", "99th percentile of wait", "s", lo=None),
-        _real("max_wait_s", "longest wait", "s", lo=None),
-        _real("mean_bsld", "mean bounded slowdown", "ratio", lo=1.0),
-        _real("p50_bsld", "median bounded slowdown", "ratio", lo=1.0),
-        _real("p95_bsld", "95th percentile of bounded slowdown", "ratio", lo=1.0),
-        _real("p99_bsld", "99th percentile of bounded slowdown", "ratio", lo=1.0),
-        _real("max_bsld", "largest bounded slowdown", "ratio", lo=1.0),
-        _real("utilisation_ratio", "processor-seconds used over those there were", "ratio"),
-        _seconds("makespan_s", "last end minus first release", nullable=True),
-        _real("throughput_per_hour", "jobs per hour of makespan", "jobs/h"),
-        _real("starved_ratio", "share of jobs that waited longer than the starvation limit", "ratio", hi=1.0),
-        _count(
+        word("time_window", "the whole schedule, or its steady part", v.Window.words()),
+        instant("window_start_s", "start of the window", nullable=True),
+        instant("window_end_s", "end of the window (excluded)", nullable=True),
+        count("jobs_count", "jobs measured", unit="jobs"),
+        count("left_out_count", "jobs of the trace that take no part", unit="jobs"),
+        real("mean_wait_s", "mean wait", "s", lo=None),
+        real("p50_wait_s", "median wait", "s", lo=None),
+        real("p95_wait_s", "95th percentile of wait", "s", lo=None),
+        real("p99_wait_s", "99th percentile of wait", "s", lo=None),
+        real("max_wait_s", "longest wait", "s", lo=None),
+        real("mean_bsld", "mean bounded slowdown", "ratio", lo=1.0),
+        real("p50_bsld", "median bounded slowdown", "ratio", lo=1.0),
+        real("p95_bsld", "95th percentile of bounded slowdown", "ratio", lo=1.0),
+        real("p99_bsld", "99th percentile of bounded slowdown", "ratio", lo=1.0),
+        real("max_bsld", "largest bounded slowdown", "ratio", lo=1.0),
+        real("utilisation_ratio", "processor-seconds used over those there were", "ratio"),
+        seconds("makespan_s", "last end minus first release", nullable=True),
+        real("throughput_per_hour", "jobs per hour of makespan", "jobs/h"),
+        real("starved_ratio", "share of jobs that waited longer than the starvation limit", "ratio", hi=1.0),
+        count(
             "backfilled_count", "jobs that started before a job ahead of them in release order", unit="jobs"
         ),
-        _real("jain_service", "Jain's index over users' mean bounded slowdown", "ratio", hi=1.0),
-        _real("worst_user_bsld", "largest mean bounded slowdown of a user", "ratio", lo=1.0),
-        _real(
+        real("jain_service", "Jain's index over users' mean bounded slowdown", "ratio", hi=1.0),
+        real("worst_user_bsld", "largest mean bounded slowdown of a user", "ratio", lo=1.0),
+        real(
             "fairness_dev",
             "half the summed deviation of users' shares of processor-seconds from equal",
             "ratio",
             hi=1.0,
         ),
-        _real("jain", "Jain's index over users' processor-seconds", "ratio", hi=1.0),
+        real("jain", "Jain's index over users' processor-seconds", "ratio", hi=1.0),
     ),
     key=("trace_id", "policy", "time_window"),
 )
@@ -402,18 +342,18 @@ REPLAY_MEASURES = Table(
 # --- verdicts ---------------------------------------------------------------------------------------
 
 _MEASURED = (
-    _word("verdict", "PASS, FAIL or NOT_ASSESSED", v.Verdict.words()),
-    _real("measured", "what was measured", "see unit", lo=None),
-    _real("limit", "what it is judged against", "see unit", lo=None),
-    _text("unit", "unit of measured and limit"),
-    _count("evidence_count", "jobs, bins or samples the value rests on"),
-    _text("reason", "the verdict in a sentence"),
+    word("verdict", "PASS, FAIL or NOT_ASSESSED", v.Verdict.words()),
+    real("measured", "what was measured", "see unit", lo=None),
+    real("limit", "what it is judged against", "see unit", lo=None),
+    text("unit", "unit of measured and limit"),
+    count("evidence_count", "jobs, bins or samples the value rests on"),
+    text("reason", "the verdict in a sentence"),
 )
 
 FIDELITY_VERDICTS = Table(
     "fidelity_verdicts",
     "One row per policy and criterion: is its replay like what was observed?",
-    (TRACE_ID, POLICY, _word("criterion", "what is compared", v.FidelityCriterion.words()), *_MEASURED),
+    (TRACE_ID, POLICY, word("criterion", "what is compared", v.FidelityCriterion.words()), *_MEASURED),
     key=("trace_id", "policy", "criterion"),
 )
 
@@ -423,10 +363,10 @@ CLAIM_VERDICTS = Table(
     (
         TRACE_ID,
         POLICY,
-        _text("baseline", "id of the policy it is compared with"),
-        _word("criterion", "what is judged", v.ClaimCriterion.words()),
+        text("baseline", "id of the policy it is compared with"),
+        word("criterion", "what is judged", v.ClaimCriterion.words()),
         *_MEASURED,
-        _word("outcome", "what the claim amounts to (row `overall` only)", v.Outcome.words(), nullable=True),
+        word("outcome", "what the claim amounts to (row `overall` only)", v.Outcome.words(), nullable=True),
     ),
     key=("trace_id", "policy", "criterion"),
 )

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import IngestConfig, Select, TraceEntry
+from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import ConservationError, TraceError
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.contracts.traces_config import Select, TraceEntry
 from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest.canonical import trace_jobs_of
 from hpcopt_assets.ingest.detect import detect

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.contracts.vocabulary import CapacitySource, TraceFormat, Unit
 from hpcopt_assets.ingest.parsed import Parsed, Refused
 from hpcopt_assets.measures.capacity import Capacity

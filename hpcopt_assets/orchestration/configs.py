@@ -19,16 +19,16 @@ from pydantic_core import ErrorDetails
 from hpcopt_assets.contracts.config import (
     CONFIG_MODELS,
     FidelityConfig,
-    Frozen,
     IngestConfig,
     ObjectiveConfig,
     PoliciesConfig,
     Policy,
     ProfileConfig,
-    SyntheticConfig,
-    TracesConfig,
 )
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.frozen import Frozen
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
+from hpcopt_assets.contracts.traces_config import TracesConfig
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 from typing import cast
 from urllib.parse import urlsplit
 
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import InputError, TraceError
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.orchestration.sources import trace_id_of
 
 CHUNK_BYTES = 2**20

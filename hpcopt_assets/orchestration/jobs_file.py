@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hpcopt_assets.contracts.config import Procs
 from hpcopt_assets.contracts.errors import ContractError, InputError
+from hpcopt_assets.contracts.frozen import Procs
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import CapacitySource
 from hpcopt_assets.measures.schedule import Schedule

@@ -16,8 +16,8 @@ from pathlib import Path
 import polars as pl
 import yaml
 
-from hpcopt_assets.contracts.config import TraceEntry, TracesConfig
 from hpcopt_assets.contracts.errors import ConfigError, TraceError
+from hpcopt_assets.contracts.traces_config import TraceEntry, TracesConfig
 from hpcopt_assets.orchestration.configs import load_config
 from hpcopt_assets.orchestration.files import write_beside
 from hpcopt_assets.orchestration.io import part_path

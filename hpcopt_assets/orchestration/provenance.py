@@ -22,8 +22,8 @@ from dagster._core.definitions.data_version import (
     NULL_EVENT_POINTER,
 )
 
-from hpcopt_assets.contracts.config import Frozen
 from hpcopt_assets.contracts.errors import EvidenceError
+from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization
 
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from hpcopt_assets.contracts.config import SAFE_ID
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.frozen import SAFE_ID
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 

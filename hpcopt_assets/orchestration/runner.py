@@ -15,8 +15,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from hpcopt_assets.contracts.config import TracesConfig
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.orchestration.files import beside
 from hpcopt_assets.orchestration.jobs import PUBLISH_JOB, TRACE_JOB
 from hpcopt_assets.orchestration.orphans import process_tag

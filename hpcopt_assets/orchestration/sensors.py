@@ -13,7 +13,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from hpcopt_assets.contracts.config import TracesConfig
+from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.orchestration.jobs import TRACE_JOB, publish_job, trace_job
 from hpcopt_assets.orchestration.orphans import unfinished_runs
 from hpcopt_assets.orchestration.partitions import traces

@@ -11,8 +11,9 @@ import os
 import re
 from pathlib import Path
 
-from hpcopt_assets.contracts.config import SAFE_ID, TracesConfig
 from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.frozen import SAFE_ID
+from hpcopt_assets.contracts.traces_config import TracesConfig
 
 FORMAT_SUFFIX = re.compile(r"(\.(swf|log|txt|csv|sacct|pbs|acct|parquet))?(\.gz)?$", re.IGNORECASE)
 PARTIAL_SUFFIXES = (".tmp", ".part")

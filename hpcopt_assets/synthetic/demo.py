@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from hpcopt_assets.contracts.config import Disturbances, SyntheticConfig
 from hpcopt_assets.contracts.protocols import PriorityReplayer
+from hpcopt_assets.contracts.synthetic_config import Disturbances, SyntheticConfig
 from hpcopt_assets.measures.schedule import IntArray
 from hpcopt_assets.synthetic.lublin import DAY_S
 from hpcopt_assets.synthetic.swf import write_swf

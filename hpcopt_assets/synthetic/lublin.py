@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hpcopt_assets.contracts.config import LublinModel
+from hpcopt_assets.contracts.synthetic_config import LublinModel
 from hpcopt_assets.measures.schedule import FloatArray, IntArray
 
 DAY_S = 86_400

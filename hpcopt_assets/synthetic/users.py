@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpcopt_assets.contracts.config import UserHabits
+from hpcopt_assets.contracts.synthetic_config import UserHabits
 from hpcopt_assets.measures.schedule import IntArray
 
 Rng = np.random.Generator

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.config import LublinModel, UserHabits
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.synthetic_config import LublinModel, UserHabits
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RequestKind
 from hpcopt_assets.measures.schedule import BoolArray, IntArray

@@ -9,8 +9,9 @@ import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hpcopt_assets.contracts.config import CONFIG_MODELS, FidelityConfig, PoliciesConfig, Policy, TracesConfig
+from hpcopt_assets.contracts.config import CONFIG_MODELS, FidelityConfig, PoliciesConfig, Policy
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.contracts.verdicts import combine
 from hpcopt_assets.contracts.vocabulary import Order, Verdict
 from hpcopt_assets.orchestration.configs import load_config, load_configs

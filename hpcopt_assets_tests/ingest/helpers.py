@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hpcopt_assets.contracts.config import IngestConfig, TraceEntry
+from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.swf import SWF_FIELDS
 from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import Ingested, ingest
 

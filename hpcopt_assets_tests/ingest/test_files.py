@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.contracts.vocabulary import TraceFormat
 from hpcopt_assets.ingest import reader, source
 from hpcopt_assets.ingest.parsed import Options, Parsed, SourceFile

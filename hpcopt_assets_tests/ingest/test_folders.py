@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hpcopt_assets.contracts.config import TraceEntry, TracesConfig
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import INGEST_REPORT, RAW_TRACE, TRACE_JOBS
+from hpcopt_assets.contracts.traces_config import TraceEntry, TracesConfig
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import combined_sha256, raw_trace_rows
 from hpcopt_assets_tests.ingest.helpers import LIMITS, ingest_files, line, rejected

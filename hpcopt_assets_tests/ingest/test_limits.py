@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.ingest import source
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import raw_trace_rows

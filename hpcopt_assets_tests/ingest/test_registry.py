@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hpcopt_assets.contracts.config import CapacityStep, Exclusion, Select
 from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.traces_config import CapacityStep, Exclusion, Select
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets_tests.ingest.helpers import line, read_text
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hpcopt_assets.contracts.config import TraceEntry
 from hpcopt_assets.contracts.errors import InputError, TraceError
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.orchestration.fetch import fetch
 from hpcopt_assets.orchestration.sources import find_sources
 

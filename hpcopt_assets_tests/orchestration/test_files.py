@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hpcopt_assets.contracts.config import Select, Split, TraceEntry, TracesConfig
 from hpcopt_assets.contracts.errors import ConfigError, InputError, TraceError
+from hpcopt_assets.contracts.traces_config import Select, Split, TraceEntry, TracesConfig
 from hpcopt_assets.orchestration.files import beside, write_beside
 from hpcopt_assets.orchestration.project import CHECKOUT, Project, find_project
 from hpcopt_assets.orchestration.runner import Wanted, resolve, take_in

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.config import TracesConfig
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.ingest.reader import combined_sha256
 from hpcopt_assets.orchestration.configs import load_config, load_configs
 from hpcopt_assets.orchestration.io import part_path

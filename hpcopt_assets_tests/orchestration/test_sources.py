@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.config import SAFE_ID, TracesConfig
 from hpcopt_assets.contracts.errors import TraceError
+from hpcopt_assets.contracts.frozen import SAFE_ID
+from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.orchestration.sources import FORMAT_SUFFIX, find_sources, source_files, trace_id_of
 
 REGISTRY = TracesConfig(traces={})

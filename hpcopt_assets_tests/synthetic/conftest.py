@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hpcopt_assets.contracts.config import SyntheticConfig
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 
 OVERDUE_S = [60, 300, 900, 1800, *(3600 * hours for hours in (1, 2, 5, 10, 20, 50, *range(100, 10_000, 100)))]
 CONFIG = Path(__file__).parents[2] / "configs" / "synthetic.yaml"

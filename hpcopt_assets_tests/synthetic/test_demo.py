@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hpcopt_assets.contracts.config import SyntheticConfig
 from hpcopt_assets.contracts.protocols import PriorityReplayer
 from hpcopt_assets.contracts.swf import SWF_FIELDS
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.measures.usage import steps
 from hpcopt_assets.synthetic.demo import Demo, make_demo, run_demo, swf_of, user_of_rank
 

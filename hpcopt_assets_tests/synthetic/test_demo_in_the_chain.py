@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.config import SyntheticConfig, TraceEntry
 from hpcopt_assets.contracts.protocols import PriorityReplayer
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
+from hpcopt_assets.contracts.traces_config import TraceEntry
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import ingest
 from hpcopt_assets.measures.usage import steps

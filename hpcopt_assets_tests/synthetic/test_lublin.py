@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.config import SyntheticConfig
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.synthetic import lublin
 from hpcopt_assets.synthetic.workload import make_workload
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.config import SyntheticConfig
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.synthetic.users import Submissions, draw_requests, share_out
 from hpcopt_assets.synthetic.workload import Workload, make_workload
 

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.config import SyntheticConfig
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.synthetic import lublin
 from hpcopt_assets.synthetic.workload import Workload, make_workload, trace_jobs_of

@@ -20,7 +20,7 @@ import json, resource, sys
 from pathlib import Path
 from hpcopt_assets.contracts.schemas import validate_file
 from hpcopt_assets.contracts.tables import TRACE_JOBS
-from hpcopt_assets.contracts.config import TraceEntry
+from hpcopt_assets.contracts.traces_config import (TraceEntry)
 from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets.ingest.reader import ingest
 from hpcopt_assets_tests.ingest.parquet.helpers import LIMITS
