@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.errors import EvidenceError
-from hpcopt_assets.contracts.order import KEY_ORDER, job_order
+from hpcopt_assets.contracts.order import in_trace_order
 from hpcopt_assets.contracts.vocabulary import (
     Estimate,
     JobState,
     LeftOut,
     Overrun,
-    RequestKind,
 )
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, limits
 from hpcopt_assets.measures.schedule import NO_USER, BoolArray, IntArray
 from hpcopt_assets.simulate.scenario import (
     AS_RECORDED,
@@ -29,11 +29,6 @@ from hpcopt_assets.simulate.scenario import (
     apply_scenario,
     check_scenario,
 )
-
-DEFAULT_LIMIT_S = 86_400
-# Stands in for a request when no earlier job of the trace has one.
-SHORTEST_ESTIMATE_S = 1
-# A job believed to run for no time at all would never hold a processor in the shadow time.
 
 NEEDED = (
     *("trace_id", "job_id", "attempt", "submit_s", "release_s", "start_s"),
@@ -137,7 +132,7 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     largest = max([capacity_procs, *(procs for _, procs in scenario.capacity_steps)])
     ordered = in_trace_order(jobs.select(*NEEDED, *(name for name in _OPTIONAL if name in jobs.columns)))
     known = ordered.select(_KNOWN).with_columns(
-        *_limit(ordered), ordered.select(_left_out(largest).alias("left_out")).to_series()
+        *limits(ordered), ordered.select(_left_out(largest).alias("left_out")).to_series()
     )
     known = known.with_columns(given_start_s=pl.lit(NOT_GIVEN_S), is_replayed=pl.col("left_out").is_null())
     if scenario != AS_RECORDED:
@@ -164,23 +159,6 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     return workload
 
 
-def in_trace_order(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Rows in the contract's order, which does not depend on the order of the rows handed in."""
-    number = jobs["job_id"].cast(pl.Int64, strict=False)
-    if number.null_count() == 0 and _is_increasing(jobs["release_s"], jobs["submit_s"], number):
-        return jobs  # most logs are; numbers order as `job_order` does
-    return jobs.with_columns(job_order=job_order(pl.col("job_id"))).sort(KEY_ORDER).drop("job_order")
-
-
-def _is_increasing(*columns: pl.Series) -> bool:
-    """Whether rows are already in strictly increasing lexicographic order."""
-    rises = np.zeros(max(len(columns[0]) - 1, 0), dtype=np.bool_)
-    for column in reversed(columns):
-        step = np.diff(column.to_numpy())
-        rises = (step > 0) | ((step == 0) & rises)
-    return bool(rises.all())
-
-
 def _left_out(capacity_procs: int) -> pl.Expr:
     """The first reason that holds, in the vocabulary's order.
 
@@ -201,41 +179,3 @@ def _left_out(capacity_procs: int) -> pl.Expr:
     )
     words = {reason.code: reason.value for reason in conditions}
     return number.replace_strict(words, default=None, return_dtype=pl.String)
-
-
-def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Columns `limit_s` and `is_fallback` of jobs in trace order.
-
-    A request that is not a positive time counts as missing. In its place stands the registry's limit of the
-    job's partition, else the largest request among jobs, replayed or not, released strictly earlier in the
-    same queue (partition, if no job of the trace has a queue; jobs without one form a queue of their own),
-    else in the trace, else `DEFAULT_LIMIT_S`.
-    """
-    is_limit = (pl.col("requested_runtime_kind") == RequestKind.LIMIT.value) & (
-        pl.col("requested_runtime_s") > 0
-    )
-    queue = "partition" if ordered["queue"].null_count() == ordered.height else "queue"
-    asked = ordered.select(
-        "release_s",
-        "partition_limit_s",
-        queue=pl.col(queue),
-        request=pl.when(is_limit).then(pl.col("requested_runtime_s")),
-    )
-    is_fallback = asked["request"].is_null().alias("is_fallback")
-    if not is_fallback.any():
-        return asked["request"].alias("limit_s"), is_fallback
-    before = pl.col("request").cum_max().forward_fill().shift(1)
-    # Largest request in the rows above. The first row of an instant has only strictly earlier ones above it.
-    limit = (
-        asked.with_columns(in_queue=before.over("queue"), in_trace=before)
-        .with_columns(
-            pl.col("in_queue").first().over("queue", "release_s"),
-            pl.col("in_trace").first().over("release_s"),
-        )
-        .select(
-            limit_s=pl.coalesce(
-                "request", "partition_limit_s", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)
-            )
-        )
-    )
-    return limit["limit_s"], is_fallback

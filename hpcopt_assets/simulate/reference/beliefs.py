@@ -15,7 +15,8 @@ from hpcopt_assets.contracts.vocabulary import Estimate, Order
 from hpcopt_assets.measures.schedule import NO_USER
 from hpcopt_assets.simulate import scores
 from hpcopt_assets.simulate.reference.views import Queued
-from hpcopt_assets.simulate.workload import SHORTEST_ESTIMATE_S, Workload
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
+from hpcopt_assets.simulate.workload import Workload
 
 HISTORY_JOBS = 2
 # How many of a user's last completed jobs the estimate is drawn from.

@@ -19,7 +19,8 @@ from hpcopt_assets.simulate.reference.machine import Machine, Plan, ReplayedJob,
 from hpcopt_assets.simulate.reference.passes import PassByPass
 from hpcopt_assets.simulate.reference.views import Queued
 from hpcopt_assets.simulate.scenario import NOT_GIVEN_S
-from hpcopt_assets.simulate.workload import SHORTEST_ESTIMATE_S, Workload
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
+from hpcopt_assets.simulate.workload import Workload
 
 
 def replay_starts(workload: Workload, policy: Policy) -> list[int]:
