@@ -30,6 +30,7 @@ class DType(StrEnum):
     STRING = "string"
     STRINGS = "list[string]"
     INT64S = "list[int64]"
+    BINARY = "binary"
 
     @property
     def polars(self) -> pl.DataType:
@@ -41,6 +42,7 @@ class DType(StrEnum):
             DType.STRING: pl.String(),
             DType.STRINGS: pl.List(pl.String()),
             DType.INT64S: pl.List(pl.Int64()),
+            DType.BINARY: pl.Binary(),
         }[self]
 
 

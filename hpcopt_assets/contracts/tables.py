@@ -10,6 +10,7 @@ import polars as pl
 
 from hpcopt_assets.contracts import vocabulary as v
 from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S, Column, DType, Rule, Table
+from hpcopt_assets.contracts.forecast_tables import FORECAST_TABLES
 from hpcopt_assets.contracts.makers import (
     ATTEMPT,
     JOB_ID,
@@ -384,6 +385,7 @@ TABLES: dict[str, Table] = {
         REPLAY_MEASURES,
         FIDELITY_VERDICTS,
         CLAIM_VERDICTS,
+        *FORECAST_TABLES,
     )
 }
 

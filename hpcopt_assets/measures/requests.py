@@ -1,6 +1,6 @@
-"""Requested runtimes, and what stands in for a missing one.
+"""Requested runtimes, what stands in for a missing one, and which runtimes are known to whom.
 
-In:  a `trace_jobs` frame in trace order.   Out: a limit for every job, and whether it is a stand-in.
+In:  a `trace_jobs` frame in trace order.   Out: a limit a job, and whether it is a stand-in.
 Not here: what a policy believes (simulate/) or a model predicts (forecast/).
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from hpcopt_assets.contracts.vocabulary import RequestKind
+from hpcopt_assets.contracts.vocabulary import JobState, RequestKind
 
 DEFAULT_LIMIT_S = 86_400
 # Stands in for a request when no earlier job of the trace has one.
@@ -52,3 +52,9 @@ def limits(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
         )
     )
     return limit["limit_s"], is_fallback
+
+
+def is_completed() -> pl.Expr:
+    """Whether a job has ended and its runtime and end are on record: known at `end_s`, to nobody before."""
+    is_over = pl.col("state") != JobState.RUNNING.value
+    return is_over & pl.col("end_s").is_not_null() & pl.col("runtime_s").is_not_null()

@@ -26,6 +26,7 @@ from hpcopt_assets.contracts.config import (
     ProfileConfig,
 )
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
@@ -42,6 +43,7 @@ class Configs:
     ingest: IngestConfig
     profile: ProfileConfig
     synthetic: SyntheticConfig
+    forecast: ForecastConfig
 
     def policy(self, policy_id: str) -> Policy:
         """The policy of that id; ConfigError lists those there are."""

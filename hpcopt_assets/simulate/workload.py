@@ -12,9 +12,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.errors import EvidenceError
+from hpcopt_assets.contracts.adapter import ExternalPolicy
+from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.errors import EvidenceError, InputError
 from hpcopt_assets.contracts.order import in_trace_order
 from hpcopt_assets.contracts.vocabulary import (
+    FORECAST,
     Estimate,
     JobState,
     LeftOut,
@@ -22,6 +25,7 @@ from hpcopt_assets.contracts.vocabulary import (
 )
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, limits
 from hpcopt_assets.measures.schedule import NO_USER, BoolArray, IntArray
+from hpcopt_assets.simulate.forecast import Forecast, forecast_of
 from hpcopt_assets.simulate.scenario import (
     AS_RECORDED,
     NOT_GIVEN_S,
@@ -64,6 +68,7 @@ class Workload:
     given_start_s: IntArray
     capacity_steps: tuple[tuple[int, int], ...] = ()
     begin_s: int = NOT_GIVEN_S
+    forecast: Forecast | None = None
 
     def __len__(self) -> int:
         return int(self.release_s.size)
@@ -114,15 +119,43 @@ class Workload:
             return np.where(is_spared, self.runtime_s, np.minimum(self.runtime_s, self.limit_s))
         return self.runtime_s
 
-    def believed_s(self, estimate: Estimate) -> IntArray:
-        """What each job is believed to run for: at least 1 s, at most its limit."""
+    def estimate_s(self, policy: Policy | ExternalPolicy) -> IntArray:
+        """What a job is believed to run for when it is ordered and tried; its limit where that changes."""
+        return self.believed_s(policy.estimate, policy.guard_k or 0.0)
+
+    def hold_s(self, policy: Policy | ExternalPolicy) -> IntArray:
+        """What a running job is believed to run for; its limit where that changes."""
+        return self.believed_s(policy.hold)
+
+    def believed_s(self, estimate: Estimate, guard_k: float = 0.0) -> IntArray:
+        """What each job is believed to run for: at least 1 s, at most its limit.
+
+        A quantile without forecasts raises `InputError`.
+        """
         if estimate is Estimate.ACTUAL:
             return np.clip(self.runtime_s, SHORTEST_ESTIMATE_S, self.limit_s)
+        if estimate in FORECAST:
+            return self._forecast().believed_s(estimate, guard_k, self.limit_s)
         return self.limit_s
 
+    def _forecast(self) -> Forecast:
+        if self.forecast is None:
+            raise InputError(
+                found="no forecasts",
+                needed="runtime_estimates of the trace, for a policy that believes them",
+                where="replay",
+                next_step="Give them (--estimates; `hpcopt forecast` makes them), or take another policy.",
+            )
+        return self.forecast
 
-def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario = AS_RECORDED) -> Workload:
-    """The replayable jobs of a trace, whatever the order of its rows.
+
+def select_workload(
+    jobs: pl.DataFrame,
+    capacity_procs: int,
+    scenario: Scenario = AS_RECORDED,
+    estimates: pl.DataFrame | None = None,
+) -> Workload:
+    """The replayable jobs of a trace, whatever the order of its rows; `estimates` are `runtime_estimates`.
 
     A job is replayed if its runtime and processors are known and it fits the machine when that is largest; a
     start is not needed. A capacity below 1 or a scenario that makes no sense raises `InputError`; jobs that
@@ -142,8 +175,9 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     def column(name: str) -> IntArray:
         return np.ascontiguousarray(kept[name].to_numpy(), dtype=np.int64)
 
+    names = ordered.select(name for name in _NAMES if name in ordered.columns)
     workload = Workload(
-        ordered.select(name for name in _NAMES if name in ordered.columns),
+        names,
         known.select("submit_s", "release_s", "procs", "left_out", "is_replayed"),
         capacity_procs,
         column("release_s"),
@@ -154,6 +188,7 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
         column("given_start_s"),
         scenario.capacity_steps,
         NOT_GIVEN_S if scenario.since_s is None else scenario.since_s,
+        None if estimates is None else forecast_of(names, known["is_replayed"], estimates),
     )
     workload.check_running_set()
     return workload

@@ -22,6 +22,7 @@ DUCKDB_TYPE = {
     DType.STRING: "VARCHAR",
     DType.STRINGS: "VARCHAR[]",
     DType.INT64S: "BIGINT[]",
+    DType.BINARY: "BLOB",
 }
 
 
