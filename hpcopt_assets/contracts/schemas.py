@@ -175,6 +175,7 @@ def _column_json(column: Column) -> dict[str, Any]:
         DType.STRING: "string",
         DType.STRINGS: "array",
         DType.INT64S: "array",
+        DType.BINARY: "string",
     }[column.dtype]
     out: dict[str, Any] = {
         "type": [kind, "null"] if column.nullable else kind,
@@ -186,6 +187,8 @@ def _column_json(column: Column) -> dict[str, Any]:
         out["minimum"] = column.lo
     if column.hi is not None:
         out["maximum"] = column.hi
+    if column.dtype is DType.BINARY:
+        out["contentEncoding"] = "base64"
     if column.dtype is DType.STRINGS:
         out["items"] = {"type": "string"} | ({"enum": list(column.words)} if column.words else {})
     elif column.words is not None:

@@ -74,7 +74,7 @@ def replay(
     The schedule has one row per job of the trace, in trace order; a job that takes no part has its reason.
     The order of the rows handed in does not matter. `estimates` (`runtime_estimates`) are needed by policies
     that believe forecasts. `is_strict`: check all of the machine's state at every pass, which takes many
-    times as long. A capacity below 1, or a schedule that ends beyond `TIME_MAX_S`, raises `InputError`; a schedule
+    times as long. A capacity below 1, or a schedule that ends beyond `TIME_MAX_S`, raises `InputError`; one
     that breaks an invariant raises `InvariantError`, which is a fault of this
     program.
     """
