@@ -97,6 +97,7 @@ TRACE_JOBS = Table(
         text("account", "account or project charged", nullable=True),
         text("queue", "queue the job was submitted to", nullable=True),
         text("partition", "partition the job ran in", nullable=True),
+        text("name", "the job's name, or the number of its executable, as the log writes it", nullable=True),
         text("array_job_id", "array the job belongs to", nullable=True),
         text("het_group_id", "heterogeneous job the row is a component of", nullable=True),
         text("preceding_job_id", "job that had to end first", nullable=True),
