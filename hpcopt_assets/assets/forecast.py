@@ -1,6 +1,7 @@
 """Assets of forecast: folds, models, estimates and their scores."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -34,7 +35,7 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     """From features to scored forecasts, with figures in data/forecasts/<trace>/."""
     config = configs.forecast
 
-    def made(table: Table, *reads: Frozen, kinds: tuple[str, ...] = ("numpy",)) -> dict[str, object]:
+    def made(table: Table, *reads: Frozen, kinds: tuple[str, ...] = ("numpy",)) -> dict[str, Any]:
         return declared(table, group="forecast", rooms=("forecast",), reads=reads, kinds=kinds)
 
     def jobs_of(features: pl.DataFrame, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame) -> Jobs:

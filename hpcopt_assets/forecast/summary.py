@@ -15,7 +15,7 @@ FEATURES_SHOWN = 15
 
 
 def headline(scores: pl.DataFrame) -> pl.DataFrame:
-    """Over all score windows: losses by predictor, coverage, and differences to the rules, both weightings."""
+    """Over all score windows: losses by predictor, coverage, differences to the rules, both weightings."""
     shown = pl.col("measure").is_in([M.PINBALL_P50.value, M.MAE.value, M.COVERAGE_CAPPED.value])
     return (
         scores.filter((pl.col("fold") == ALL_FOLDS) & (pl.col("band") == ALL_SIZES) & shown)
