@@ -70,8 +70,8 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         models, importance = fit_models(
             context.partition_key, jobs, made_folds(feature_splits), config, context.log.info
         )
-        parity = {"largest_parity_ratio": models["parity_ratio"].max()} if models.height else {}
-        yield dg.Output(models, RUNTIME_MODEL.name, metadata=parity)
+        parity: Any = models["parity_ratio"].max()
+        yield dg.Output(models, RUNTIME_MODEL.name, metadata={"largest_parity_ratio": parity})
         shown = {"most_important": dg.MetadataValue.md(markdown_table(most_important(importance)))}
         yield dg.Output(importance, RUNTIME_IMPORTANCE.name, metadata=shown)
 

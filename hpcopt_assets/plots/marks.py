@@ -51,8 +51,9 @@ def marked_lines(
         spread = 0.0 if is_time else SHIFT * (len(series) - 1)
         for i, each in enumerate(series):
             look = line(i)
-            at = np.asarray(places, dtype=np.float64) / SECONDS_PER_DAY if is_time else np.arange(len(places))
-            at = at + (0.0 if is_time else i * SHIFT - spread / 2)
+            at: FloatArray = np.arange(len(places)) + i * SHIFT - spread / 2
+            if is_time:
+                at = np.asarray(places, dtype=np.float64) / SECONDS_PER_DAY
             style = {"color": look.colour, "linewidth": look.width, "dashes": look.dash or (None, None)}
             marks = {} if is_time else {"marker": MARKS[i % len(MARKS)], "markersize": 4}
             ax.plot(at, each.values, label=each.label, **style, **marks)
