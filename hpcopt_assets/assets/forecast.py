@@ -85,7 +85,7 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         ingest_report: pl.DataFrame,
     ) -> pl.DataFrame:
         jobs = jobs_of(job_features, trace_jobs, ingest_report)
-        estimates = estimates_of(jobs, made_folds(feature_splits), runtime_model, config)
+        estimates = estimates_of(jobs, made_folds(feature_splits), runtime_model, config.calibration)
         context.add_output_metadata({"sources": dg.MetadataValue.md(markdown_table(sources(estimates)))})
         return estimates
 

@@ -55,6 +55,7 @@ class ModelConfig(Frozen):
 
     seed: Annotated[int, Field(ge=0)]
     threads: PositiveInt
+    # Models fitted at once, each by one thread: the result does not depend on it.
     stopping_ratio: OpenRatio
     # The last part of the fit window, by jobs, on which boosting is stopped early.
     user_day_exponent: Ratio

@@ -31,7 +31,7 @@ REQUEST = (
     real("procs", "processors asked for", "processors"),
     real("limit_s", "requested runtime, or what stands in for a missing one", "s"),
     real("has_request", "1 where the job stated a requested runtime, else 0", "0 or 1", hi=1.0),
-    real("area_procs_s", "processors asked for times requested runtime", "processor-seconds"),
+    real("requested_area", "processors asked for times requested runtime", "processor-seconds"),
     real("memory_bytes", "memory asked for, whole job", "bytes"),
     real("gpus", "GPUs asked for", "GPUs"),
 )

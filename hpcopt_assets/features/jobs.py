@@ -57,7 +57,7 @@ def _request(trace: Trace) -> dict[str, FloatArray]:
         "procs": trace.procs,
         "limit_s": trace.limit_s,
         "has_request": trace.has_request.astype(np.float64),
-        "area_procs_s": trace.procs * trace.limit_s,
+        "requested_area": trace.procs * trace.limit_s,
         "memory_bytes": known("requested_memory_bytes"),
         "gpus": known("gpus"),
     }

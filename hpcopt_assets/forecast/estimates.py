@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hpcopt_assets.contracts.forecast_config import ForecastConfig
+from hpcopt_assets.contracts.forecast_config import CalibrationConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.vocabulary import EstimateSource, Inputs, Quantile
 from hpcopt_assets.forecast.baselines import last_two
@@ -29,13 +29,13 @@ HISTORY_JOBS = 2
 
 
 def runtime_estimates(
-    jobs: Jobs, folds: Sequence[Fold], models: pl.DataFrame, config: ForecastConfig
+    jobs: Jobs, folds: Sequence[Fold], models: pl.DataFrame, config: CalibrationConfig
 ) -> pl.DataFrame:
     """One row a job in trace order. Jobs that no fold serves fall back, and their `source` says on what."""
-    predictors = Predictors(models, config.model.threads)
+    predictors = Predictors(models)
     columns = _fallen_back(jobs)
     for fold in folds:
-        for name, values in _served(jobs, fold, predictors, config.calibration.rate).items():
+        for name, values in _served(jobs, fold, predictors, config.rate).items():
             columns[name][fold.serve(jobs)] = values
     columns["source"] = np.array(EstimateSource.words())[columns["source"]]
     return RUNTIME_ESTIMATES.shape(

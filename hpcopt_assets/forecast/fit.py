@@ -98,7 +98,7 @@ def _parameters(quantile: Quantile, config: ModelConfig) -> dict[str, Any]:
         "learning_rate": trees.learning_rate,
         "num_iterations": trees.max_rounds,
         "early_stopping_round": trees.patience_rounds,
-        "num_threads": config.threads,
+        "num_threads": 1,
         "seed": config.seed,
         "deterministic": True,
         "force_row_wise": True,

@@ -29,14 +29,13 @@ class Graph:
     """An ONNX model of one input, float32 of shape (jobs, features), and one output of shape (jobs, 1)."""
 
     model: bytes
-    threads: int
 
     @cached_property
     def _session(self) -> Any:
         import onnxruntime as ort
 
         options = ort.SessionOptions()
-        options.intra_op_num_threads = self.threads
+        options.intra_op_num_threads = 1  # models are fitted side by side: a pool each would be in the way
         options.inter_op_num_threads = 1
         return ort.InferenceSession(self.model, options, providers=["CPUExecutionProvider"])
 
@@ -69,7 +68,7 @@ def parity_ratio(fitted: Fitted, graph: Graph, matrix: Matrix, where: str) -> fl
     """Largest relative difference between the two; `EvidenceError` above `MAX_PARITY_RATIO`."""
     if not matrix.shape[0]:
         return 0.0
-    expected = fitted.booster.predict(matrix, num_threads=graph.threads)
+    expected = fitted.booster.predict(matrix, num_threads=1)
     difference = np.abs(graph.run(matrix) - expected) / np.maximum(np.abs(expected), SMALLEST)
     largest = float(difference.max())
     if not largest <= MAX_PARITY_RATIO:

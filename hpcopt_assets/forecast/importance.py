@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.forecast_config import ForecastConfig
+from hpcopt_assets.contracts.forecast_config import ScoresConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_IMPORTANCE
 from hpcopt_assets.contracts.vocabulary import Quantile
 from hpcopt_assets.forecast.fit import Fitted
@@ -29,14 +29,14 @@ def importance(
     fitted: Fitted,
     graph: Graph,
     quantile: Quantile,
-    config: ForecastConfig,
+    config: ScoresConfig,
 ) -> pl.DataFrame:
     """Gain, and the rise of the pinball loss on jobs of the score window when one feature is shuffled."""
     gain = fitted.booster.feature_importance("gain")
-    random = np.random.default_rng([config.scores.seed, fold.fold])
+    random = np.random.default_rng([config.seed, fold.fold])
     rows = np.zeros(len(jobs), dtype=np.bool_)
     scored = np.flatnonzero(fold.score(jobs))
-    rows[random.choice(scored, min(config.scores.importance_jobs, scored.size), replace=False)] = True
+    rows[random.choice(scored, min(config.importance_jobs, scored.size), replace=False)] = True
     matrix = jobs.columns(fitted.features, rows)
     shuffled = random.permutation(matrix.shape[0])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ Matrix = npt.NDArray[np.float32]
 UNKNOWN = -1.0
 # Stands for null in a model's input. Below every value there is, so a split can tell it apart; NaN would be
 # read as zero wherever a feature had none while fitting.
+CHAIN = ("user_procs_request_last2_mean_s", "user_request_last2_mean_s", "user_last2_mean_s")
+# From the closest history to the widest.
+_COLUMNS = FEATURES_OF[Inputs.QUEUE_STATE]
 KEY = ("trace_id", "job_id", "attempt")
 
 
@@ -84,18 +88,26 @@ class Jobs:
     def __len__(self) -> int:
         return self.features.height
 
-    def matrix(self, inputs: Inputs, rows: BoolArray | None = None) -> Matrix:
-        """What a model is given, shape (jobs, features): on the grid of rounding.py, `UNKNOWN` for null."""
-        return self.columns(FEATURES_OF[inputs], rows)
+    @cached_property
+    def _inputs(self) -> Matrix:
+        """All features of all jobs, as a model is given them."""
+        values = self.features.select(_COLUMNS).fill_null(UNKNOWN).to_numpy()
+        return np.ascontiguousarray(to_grid(values).astype(np.float32))
 
-    def columns(self, names: Sequence[str], rows: BoolArray | None = None) -> Matrix:
-        """These features of the jobs (of `rows`), as a model is given them."""
-        chosen = self.features.select(names) if rows is None else self.features.select(names).filter(rows)
-        return to_grid(chosen.fill_null(UNKNOWN).to_numpy()).astype(np.float32)
+    def prepare(self) -> None:
+        """Compute what threads would else compute twice."""
+        _ = self._inputs, self.nearest_history_s
 
-    def history_s(self, *chain: str) -> FloatArray:
-        """The first of these features that is known for a job, else its limit; within [1 s, limit]."""
-        known = self.features.select(pl.coalesce(*chain, "limit_s")).to_series()
+    def columns(self, names: Sequence[str], rows: BoolArray) -> Matrix:
+        """These features of the jobs in `rows`, as a model is given them: on the grid of rounding.py."""
+        places = np.array([_COLUMNS.index(name) for name in names])
+        chosen: Matrix = self._inputs[np.ix_(np.flatnonzero(rows), places)]
+        return chosen
+
+    @cached_property
+    def nearest_history_s(self) -> FloatArray:
+        """Mean runtime of the last two jobs most like each, else its limit; within [1 s, limit]."""
+        known = self.features.select(pl.coalesce(*CHAIN, "limit_s")).to_series()
         return np.clip(_numbers(known), SHORTEST_ESTIMATE_S, self.limit_s)
 
 

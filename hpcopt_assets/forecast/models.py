@@ -7,7 +7,8 @@ Not here: calibration (conformal.py).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -37,17 +38,29 @@ def fit_models(
     config: ForecastConfig,
     say: Callable[[str], None] = lambda _: None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Fit and export every fold's models: tables `runtime_model` and `runtime_importance`."""
+    """Fit and export every fold's models: tables `runtime_model` and `runtime_importance`.
+
+    As many are fitted at once as the config has threads, each on a thread of its own: the result is the same.
+    """
+    tasks = [(fold, inputs, quantile) for fold in folds for inputs, quantile in FITTED]
+    jobs.prepare()  # what all of them read, once
+
+    def made(task: tuple[Fold, Inputs, Quantile]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        fold, inputs, quantile = task
+        fitted = fit(jobs, fold, inputs, quantile, config.model)
+        graph = Graph(to_onnx(fitted))
+        named = {"trace_id": trace_id, "fold": fold.fold}
+        weights = RUNTIME_IMPORTANCE.empty()
+        if inputs is Inputs.REPLAY:
+            weights = importance(named, jobs, fold, fitted, graph, quantile, config.scores)
+        return _model_row(named, jobs, fold, fitted, graph, inputs, quantile), weights
+
     models, weights = [RUNTIME_MODEL.empty()], [RUNTIME_IMPORTANCE.empty()]
-    for fold in folds:
-        for inputs, quantile in FITTED:
-            fitted = fit(jobs, fold, inputs, quantile, config.model)
-            graph = Graph(to_onnx(fitted), config.model.threads)
-            named = {"trace_id": trace_id, "fold": fold.fold}
-            models.append(_model_row(named, jobs, fold, fitted, graph, inputs, quantile))
-            if inputs is Inputs.REPLAY:
-                weights.append(importance(named, jobs, fold, fitted, graph, quantile, config))
-        say(f"fold {fold.fold} of {len(folds)}: {fitted.fit_jobs:,} jobs fitted")
+    with ThreadPoolExecutor(config.model.threads) as pool:
+        for number, (task, (model, weight)) in enumerate(zip(tasks, pool.map(made, tasks), strict=True), 1):
+            models.append(model)
+            weights.append(weight)
+            say(f"{number} of {len(tasks)} models: fold {task[0].fold}, {task[1]} {task[2]}")
     return pl.concat(models), pl.concat(weights)
 
 
@@ -84,10 +97,10 @@ def _model_row(
 class Predictors:
     """The graphs of a trace's `runtime_model`, ready to run."""
 
-    def __init__(self, models: pl.DataFrame, threads: int) -> None:
+    def __init__(self, models: pl.DataFrame) -> None:
         names = ("fold", "inputs", "quantile", "features", "onnx")
         self._graphs = {
-            (fold, Inputs(inputs), Quantile(quantile)): (features, Graph(onnx, threads))
+            (fold, Inputs(inputs), Quantile(quantile)): (features, Graph(onnx))
             for fold, inputs, quantile, features, onnx in models.select(names).iter_rows()
         }
 
@@ -99,6 +112,3 @@ class Predictors:
         summed = np.full(len(jobs), np.nan)
         summed[rows] = graph.run(jobs.columns(features, rows))
         return scale_of(quantile).seconds(jobs, summed)
-
-    def __iter__(self) -> Iterator[tuple[int, Inputs, Quantile]]:
-        return iter(self._graphs)

@@ -17,13 +17,6 @@ from hpcopt_assets.contracts.vocabulary import Quantile
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.measures.schedule import FloatArray
 
-CHAIN = (
-    "user_procs_request_last2_mean_s",
-    "user_request_last2_mean_s",
-    "user_last2_mean_s",
-)
-# The closest history there is: where the trees begin.
-
 
 class Scale(Protocol):
     """Arrays with one entry a job."""
@@ -49,7 +42,7 @@ class ShareOfRequest:
         return jobs.target_s / jobs.limit_s
 
     def start(self, jobs: Jobs) -> FloatArray:
-        return jobs.history_s(*CHAIN) / jobs.limit_s
+        return jobs.nearest_history_s / jobs.limit_s
 
     def weight(self, jobs: Jobs) -> FloatArray:
         return jobs.limit_s

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from hpcopt_assets.measures.schedule import FloatArray
 from hpcopt_assets.plots.steps import SECONDS_PER_DAY, dates
 from hpcopt_assets.plots.style import Drawing, add_legend, draw, legend_columns, line
 
+FloatArray = npt.NDArray[np.float64]
 HEIGHT_INCHES = 2.9
 MARKS = ("o", "s", "^", "D", "v", "P")
 SHIFT = 0.07
@@ -51,7 +52,7 @@ def marked_lines(
         spread = 0.0 if is_time else SHIFT * (len(series) - 1)
         for i, each in enumerate(series):
             look = line(i)
-            at: FloatArray = np.arange(len(places)) + i * SHIFT - spread / 2
+            at: FloatArray = np.arange(len(places), dtype=np.float64) + (i * SHIFT - spread / 2)
             if is_time:
                 at = np.asarray(places, dtype=np.float64) / SECONDS_PER_DAY
             style = {"color": look.colour, "linewidth": look.width, "dashes": look.dash or (None, None)}
