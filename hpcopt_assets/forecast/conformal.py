@@ -71,8 +71,8 @@ class Served:
 class Online:
     """Adaptive conformal inference over all folds of a trace, one after the other.
 
-    A job gets the offsets in force at its submission. Each that ends, served by any fold, moves the share that
-    each tail is aimed to miss, by what the job was served: a tail missed too often is aimed further out.
+    A job gets the offsets in force at its submission. Each that ends, served by any fold, moves the share
+    that each tail is aimed to miss, by what it was served: a tail missed too often is aimed further out.
     """
 
     def __init__(self, rate: float) -> None:

@@ -63,7 +63,7 @@ def habitual_jobs(count: int = 1000, users: int = 8, seed: int = 5) -> pl.DataFr
     submit_s, rows = 1_700_000_000, []
     typical = random.uniform(0.05, 0.8, size=(users, 3))
     for number in range(count):
-        submit_s += int(random.exponential(400))
+        submit_s += int(random.exponential(1200))
         user, kind = int(random.integers(users)), int(random.integers(3))
         request = REQUESTS_S[kind]
         runtime = max(1, int(typical[user, kind] * request * random.lognormal(0, 0.4)))

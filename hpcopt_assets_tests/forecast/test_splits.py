@@ -64,9 +64,9 @@ def test_a_job_that_runs_at_a_cut_off_exists():
 
 
 def test_tiny_traces_have_fewer_folds_and_say_why():
-    splits = splits_of(habitual_jobs(350), min_fit_jobs=160)
+    splits = splits_of(habitual_jobs(500), min_fit_jobs=200)
     assert splits["is_made"].to_list() == [False, True, True]
-    assert "160 needed" in splits["note"][0]
+    assert "200 needed" in splits["note"][0]
     assert splits["note"][1:].null_count() == 2
 
 
