@@ -34,7 +34,7 @@ format: $(DEV_STAMP)  ## Put the source in order
 ui: $(RUN_STAMP)  ## Dagster's UI on http://127.0.0.1:3000
 	DAGSTER_HOME="$$($(BIN)/python -m hpcopt_assets.orchestration.instance)" $(BIN)/dagster dev --host 127.0.0.1 --port 3000 --workspace workspace.yaml
 
-bench: $(DEV_STAMP)  ## Measure engine and ingest; writes bench.json
+bench: $(DEV_STAMP)  ## Measure ingest, forecasts and engine; writes bench.json
 	$(BIN)/python -m hpcopt_assets_tests.bench
 
 schemas: $(RUN_STAMP)  ## Write schemas/ from the contracts
