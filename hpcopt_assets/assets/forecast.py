@@ -23,7 +23,7 @@ from hpcopt_assets.forecast.pictures import forecast_figures
 from hpcopt_assets.forecast.scores import forecast_scores as scores_of
 from hpcopt_assets.forecast.splits import feature_splits as splits_of
 from hpcopt_assets.forecast.splits import made_folds
-from hpcopt_assets.forecast.summary import headline, most_important, sources
+from hpcopt_assets.forecast.summary import differences, most_important, overview, sources
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.files import write_drawings
 from hpcopt_assets.orchestration.io import markdown_table
@@ -105,7 +105,8 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         folder = write_drawings(project.forecasts / context.partition_key, figures)
         context.add_output_metadata(
             {
-                "headline": dg.MetadataValue.md(markdown_table(headline(scores))),
+                "overview": dg.MetadataValue.md(markdown_table(overview(scores))),
+                "differences": dg.MetadataValue.md(markdown_table(differences(scores))),
                 "figures": dg.MetadataValue.path(str(folder)),
             }
         )

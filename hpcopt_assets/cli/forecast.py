@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,10 @@ from hpcopt_assets.cli.app import app, project_and_configs, utf8
 from hpcopt_assets.cli.asked import TimezoneOption, TracePath
 from hpcopt_assets.cli.reading import known_of, stated_entry
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
+from hpcopt_assets.orchestration.terminal import complain, plural, print_table, say
 
-COLUMNS = ("predictor", "versus", "weighting", "measure", "value", "lower", "upper", "unit")
+HEADS = ["predictor", "mean error", "by user and day", "p10 to p90 held", "the model is better by"]
+HOUR_S = 3600
 
 
 @app.command()
@@ -49,5 +50,21 @@ def forecast(
     write_drawings(out, made.figures)
     for row in made.tables["feature_splits"].filter(~made.tables["feature_splits"]["is_made"]).to_dicts():
         complain(f"Fold {row['fold']} is not made: {row['note']}.")
-    print_table(list(COLUMNS), [[cell(row[name]) for name in COLUMNS] for row in made.headline.to_dicts()])
+    if made.overview.height:
+        print_table(HEADS, [_row(row) for row in made.overview.iter_rows(named=True)])
+        say("Errors are absolute, of the median, over all score windows; brackets: 95 %, days drawn anew.")
     say(f"Wrote the forecasts of {plural(features.height, 'job')} to {out}.")
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    """A predictor's errors in hours; the difference with its interval."""
+    better, ends = row["better_by_s"], (row["better_by_low_s"], row["better_by_high_s"])
+    interval = "" if None in ends else f" [{ends[0] / HOUR_S:+.2f}, {ends[1] / HOUR_S:+.2f}]"
+    coverage = row["coverage_ratio"]
+    return [
+        row["predictor"].replace("_", " "),
+        f"{row['mae_by_job_s'] / HOUR_S:.2f} h",
+        f"{row['mae_by_user_day_s'] / HOUR_S:.2f} h",
+        "-" if coverage is None else f"{coverage:.1%}",
+        "-" if better is None else f"{better / HOUR_S:+.2f} h{interval}",
+    ]

@@ -19,7 +19,7 @@ from hpcopt_assets.forecast.models import fit_models
 from hpcopt_assets.forecast.pictures import forecast_figures
 from hpcopt_assets.forecast.scores import forecast_scores
 from hpcopt_assets.forecast.splits import feature_splits, made_folds
-from hpcopt_assets.forecast.summary import headline
+from hpcopt_assets.forecast.summary import overview
 from hpcopt_assets.plots.style import Drawing
 
 
@@ -31,9 +31,9 @@ class Forecasts:
     figures: list[Drawing]
 
     @property
-    def headline(self) -> pl.DataFrame:
+    def overview(self) -> pl.DataFrame:
         """The scores that are shown first."""
-        return headline(self.tables["forecast_scores"])
+        return overview(self.tables["forecast_scores"])
 
     @property
     def latest_models(self) -> dict[str, bytes]:

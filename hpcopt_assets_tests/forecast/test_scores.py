@@ -13,11 +13,11 @@ from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.forecast.pictures import forecast_figures
 from hpcopt_assets.forecast.scores import band_name, forecast_scores
 from hpcopt_assets.forecast.splits import Fold
-from hpcopt_assets.forecast.summary import headline, most_important, sources
+from hpcopt_assets.forecast.summary import differences, most_important, overview, sources
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.forecast.made import CONFIG, Made, jobs_of
 
-DAY_S = 86_400
+RULES = ["request", "global_median", "user_median", "tsafrir", "user_request"]
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +161,13 @@ def test_figures_show_what_the_tables_say(made: Made, scores: pl.DataFrame):
 
 
 def test_summaries(made: Made, scores: pl.DataFrame):
-    assert headline(scores).height > 20
+    shown = overview(scores)
+    assert shown["mae_by_job_s"].is_sorted()
+    assert set(shown["predictor"]) == {"model", "model_queue_state", *RULES}
+    for row in shown.filter(pl.col("predictor").is_in(RULES)).iter_rows(named=True):
+        difference = row["mae_by_job_s"] - value(scores, "mae")
+        assert row["better_by_s"] == pytest.approx(difference)
+        assert row["better_by_low_s"] <= difference <= row["better_by_high_s"]
+    assert differences(scores).height == 2 * (len(RULES) + 1)
     assert sources(made.estimates)["ratio"].sum() == pytest.approx(1)
     assert most_important(made.importance).height == 15
