@@ -41,7 +41,7 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     def jobs_of(features: pl.DataFrame, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame) -> Jobs:
         return Jobs.of(features, trace_jobs, ingest_report["timezone"].item())
 
-    @dg.asset(partitions_def=traces, **made(FEATURE_SPLITS, config.splits, config.model))
+    @dg.asset(partitions_def=traces, **made(FEATURE_SPLITS, config.splits))
     def feature_splits(
         context: dg.AssetExecutionContext,
         job_features: pl.DataFrame,
@@ -49,14 +49,16 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         ingest_report: pl.DataFrame,
     ) -> pl.DataFrame:
         jobs = jobs_of(job_features, trace_jobs, ingest_report)
-        return splits_of(context.partition_key, jobs, config.splits, config.model.stopping_ratio)
+        return splits_of(context.partition_key, jobs, config.splits)
 
     @dg.multi_asset(
         name="fit_runtime_model",
         partitions_def=traces,
         outs={
-            RUNTIME_MODEL.name: dg.AssetOut(**made(RUNTIME_MODEL, config, kinds=("lightgbm", "onnx"))),
-            RUNTIME_IMPORTANCE.name: dg.AssetOut(**made(RUNTIME_IMPORTANCE, config, kinds=("lightgbm",))),
+            RUNTIME_MODEL.name: dg.AssetOut(**made(RUNTIME_MODEL, config.model, kinds=("lightgbm", "onnx"))),
+            RUNTIME_IMPORTANCE.name: dg.AssetOut(
+                **made(RUNTIME_IMPORTANCE, config.model, config.importance, kinds=("lightgbm",))
+            ),
         },
     )
     def runtime_model(

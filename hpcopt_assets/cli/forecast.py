@@ -11,9 +11,14 @@ from hpcopt_assets.cli.app import app, project_and_configs, utf8
 from hpcopt_assets.cli.asked import TimezoneOption, TracePath
 from hpcopt_assets.cli.reading import known_of, stated_entry
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.vocabulary import Quantile
 from hpcopt_assets.orchestration.terminal import complain, plural, print_table, say
 
 HEADS = ["predictor", "mean error", "by user and day", "p10 to p90 held", "the model is better by"]
+OWN_FILES = (
+    *(f"{quantile}.onnx" for quantile in Quantile),
+    *("calibration.svg", "error_by_size.svg", "error_over_time.svg"),
+)
 HOUR_S = 3600
 
 
@@ -28,26 +33,30 @@ def forecast(
     Writes job_features, feature_splits, runtime_model, runtime_importance, runtime_estimates and
     forecast_scores as parquet, the last fold's models as ONNX, and figures as SVG.
     """
-    from hpcopt_assets.contracts.forecast_tables import FORECAST_TABLES
+    from hpcopt_assets.contracts.forecast_tables import FORECAST_TABLES, JOB_FEATURES
     from hpcopt_assets.contracts.schemas import validate
     from hpcopt_assets.features.jobs import job_features
     from hpcopt_assets.forecast.chain import forecast_trace
-    from hpcopt_assets.orchestration.files import beside, write_beside, write_drawings
+    from hpcopt_assets.orchestration.files import beside, write_beside
 
     _, configs = project_and_configs()
     if out.exists() and not out.is_dir():
         raise InputError("a file", "a folder", str(out), "Name another --out.")
     known = known_of(path, configs, stated_entry(timezone=timezone))
     features = job_features(known.jobs, known.timezone)
+    validate(JOB_FEATURES, features)
     made = forecast_trace(features, known.jobs, known.timezone, configs.forecast, complain)
     contracts = {table.name: table for table in FORECAST_TABLES}
-    for name, frame in {"job_features": features, **made.tables}.items():
+    for name, frame in {JOB_FEATURES.name: features, **made.tables}.items():
         validate(contracts[name], frame)
         with beside(out / f"{name}.parquet") as target:
             frame.write_parquet(target, compression="zstd")
-    for name, model in made.latest_models.items():
-        write_beside(out / f"{name}.onnx", model)
-    write_drawings(out, made.figures)
+    files = {f"{name}.onnx": model for name, model in made.latest_models.items()}
+    files |= {drawing.file_name: drawing.svg.encode() for drawing in made.figures}
+    for name in OWN_FILES:
+        (out / name).unlink(missing_ok=True)  # of an earlier trace; nothing else in the folder is ours
+    for name, content in files.items():
+        write_beside(out / name, content)
     for row in made.tables["feature_splits"].filter(~made.tables["feature_splits"]["is_made"]).to_dicts():
         complain(f"Fold {row['fold']} is not made: {row['note']}.")
     if made.overview.height:

@@ -37,7 +37,7 @@ class Forecasts:
 
     @property
     def latest_models(self) -> dict[str, bytes]:
-        """ONNX of the last fold's quantiles, by their names: what would be served next."""
+        """ONNX of the last fold's quantiles, by their names: what is then repaired and calibrated."""
         return latest_models(self.tables["runtime_model"])
 
 
@@ -58,7 +58,7 @@ def forecast_trace(
     """Folds, models, estimates, scores and figures of a trace."""
     jobs = Jobs.of(features, trace_jobs, timezone)
     trace_id = features["trace_id"][0] if features.height else ""
-    splits = feature_splits(trace_id, jobs, config.splits, config.model.stopping_ratio)
+    splits = feature_splits(trace_id, jobs, config.splits)
     folds = made_folds(splits)
     models, importance = fit_models(trace_id, jobs, folds, config, say)
     estimates = runtime_estimates(jobs, folds, models, config.calibration)

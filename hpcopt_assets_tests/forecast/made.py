@@ -25,8 +25,10 @@ TREES = {
 }
 CONFIG = ForecastConfig.model_validate(
     {
+        "threads": 2,
         "splits": {
             "folds": 3,
+            "stopping_ratio": 0.15,
             "first_score_ratio": 0.4,
             "calibrate_ratio": 0.1,
             "min_fit_jobs": 100,
@@ -34,8 +36,6 @@ CONFIG = ForecastConfig.model_validate(
         },
         "model": {
             "seed": 7,
-            "threads": 2,
-            "stopping_ratio": 0.15,
             "user_day_exponent": 0.5,
             "median": TREES,
             "tails": TREES,
@@ -47,8 +47,8 @@ CONFIG = ForecastConfig.model_validate(
             "confidence": 0.95,
             "min_days": 5,
             "procs_bands": [1, 4],
-            "importance_jobs": 50,
         },
+        "importance": {"jobs": 100, "seed": 3},
     }
 )
 REQUESTS_S = (600, 3600, 14_400)
@@ -102,7 +102,7 @@ def jobs_of(trace_jobs: pl.DataFrame) -> Jobs:
 def forecast(trace_jobs: pl.DataFrame, config: ForecastConfig = CONFIG) -> Made:
     """The chain as the assets run it."""
     jobs = jobs_of(trace_jobs)
-    splits = feature_splits("made", jobs, config.splits, config.model.stopping_ratio)
+    splits = feature_splits("made", jobs, config.splits)
     folds = made_folds(splits)
     models, importance = fit_models("made", jobs, folds, config)
     estimates = runtime_estimates(jobs, folds, models, config.calibration)

@@ -79,7 +79,7 @@ def test_the_same_twice_gives_the_same_bytes(made: Made) -> None:
 
 
 def test_how_many_are_fitted_at_once_changes_nothing(made: Made) -> None:
-    one = CONFIG.model_copy(update={"model": CONFIG.model.model_copy(update={"threads": 1})})
+    one = CONFIG.model_copy(update={"threads": 1})
     models, importance = fit_models("made", made.jobs, made.folds, one)
     assert models.equals(made.models)
     assert importance.equals(made.importance)

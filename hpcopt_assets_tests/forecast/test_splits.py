@@ -17,7 +17,7 @@ from hpcopt_assets_tests.forecast.made import CONFIG, Made, habitual_jobs, jobs_
 
 def splits_of(trace_jobs: pl.DataFrame, **changes: object) -> pl.DataFrame:
     config = CONFIG.splits.model_copy(update=changes)
-    return feature_splits("made", jobs_of(trace_jobs), config, CONFIG.model.stopping_ratio)
+    return feature_splits("made", jobs_of(trace_jobs), config)
 
 
 def test_windows_follow_one_another(made: Made):
@@ -59,7 +59,7 @@ def test_only_what_had_ended_is_fitted_calibrated_or_stopped_on(made: Made):
 def test_a_job_that_runs_at_a_cut_off_exists():
     """Else the test above would say nothing."""
     jobs = jobs_of(habitual_jobs())
-    folds = made_folds(feature_splits("made", jobs, CONFIG.splits, 0.15))
+    folds = made_folds(feature_splits("made", jobs, CONFIG.splits))
     assert any(((jobs.submit_s < f.cutoff_s) & (jobs.end_s > f.cutoff_s)).any() for f in folds)
 
 
