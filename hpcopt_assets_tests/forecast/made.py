@@ -95,8 +95,8 @@ class Made:
     estimates: pl.DataFrame
 
 
-def jobs_of(trace_jobs: pl.DataFrame) -> Jobs:
-    return Jobs.of(job_features(trace_jobs, None), trace_jobs, None)
+def jobs_of(trace_jobs: pl.DataFrame, timezone: str | None = None) -> Jobs:
+    return Jobs.of(job_features(trace_jobs, timezone), trace_jobs, timezone)
 
 
 def forecast(trace_jobs: pl.DataFrame, config: ForecastConfig = CONFIG) -> Made:
