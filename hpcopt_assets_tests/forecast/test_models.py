@@ -18,7 +18,7 @@ from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF, RUNTIME_IMPORTANCE, RUNTIME_MODEL
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.vocabulary import Inputs, Quantile
-from hpcopt_assets.forecast.fit import fit
+from hpcopt_assets.forecast.fit import Fitted, fit
 from hpcopt_assets.forecast.graphs import Graph, parity_ratio, to_onnx
 from hpcopt_assets.forecast.models import FITTED, Predictors
 from hpcopt_assets.forecast.rounding import BITS, to_grid
@@ -49,6 +49,29 @@ def test_predictions_agree_to_the_last_bit_on_any_job(made: Made, fitted):
     matrix = np.concatenate([seen, wild, unknown]).astype(np.float32)
     graph = Graph(to_onnx(fitted))
     assert np.array_equal(graph.run(matrix), fitted.booster.predict(matrix))
+
+
+def test_inputs_are_on_the_grid_and_never_nan(made: Made):
+    jobs = jobs_of(made.trace_jobs.with_columns(requested_memory_bytes=pl.col("submit_s") * 1_000_003))
+    matrix = jobs.columns(FEATURES_OF[Inputs.QUEUE_STATE], np.ones(len(jobs), dtype=bool))
+    assert np.isfinite(matrix).all()
+    assert np.array_equal(to_grid(matrix.astype(float)), matrix)
+
+
+def test_off_the_grid_float32_would_flip_a_split():
+    """Why there is a grid: between two neighbours of float32 no threshold of float32 is left."""
+    import lightgbm as lgb
+
+    low = np.float32(1.0)
+    high = np.nextafter(low, np.float32(2.0))
+    x = np.where(np.arange(400) % 2, low, high).astype(np.float32)[:, None]
+    parameters = {"objective": "regression", "min_data_in_leaf": 5, "verbosity": -1, "num_threads": 1}
+    booster = lgb.train(parameters, lgb.Dataset(x, (x[:, 0] > low) * 1.0), num_boost_round=2)
+    fitted = Fitted(booster, ("x",), 2, 0.0, 400, Quantile.P50, 0)
+    said = Graph(to_onnx(fitted)).run(x)
+    assert len(set(booster.predict(x))) == 2
+    assert not np.allclose(said, booster.predict(x))
+    assert to_grid(x.astype(float)).std() == 0
 
 
 def test_the_batch_does_not_matter(made: Made, fitted):

@@ -62,6 +62,11 @@ def test_a_history_is_unfinished_where_the_log_knew_more_than_the_replay():
     assert known(log(), replayed) == {"3": True, "4": False, "6": False}
 
 
+def test_an_end_at_the_submission_is_no_hindsight():
+    frame = trace([job("1", 0, 2, 500, wait_s=0, user="u"), job("2", 500, 1, 10, wait_s=0, user="u")])
+    assert known(frame, schedule(frame)) == {"2": False}
+
+
 def test_a_job_that_takes_no_part_never_ends():
     frame = trace([job("1", 0, 9, 10, wait_s=0, user="u"), job("2", 99, 1, 10, wait_s=0, user="u")])
     assert known(frame, schedule(frame)) == {"2": True}
