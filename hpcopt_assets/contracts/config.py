@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Ratio, Seconds, Words
+from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.contracts.vocabulary import (
@@ -249,5 +250,6 @@ CONFIG_MODELS: dict[str, type[Frozen]] = {
     "ingest": IngestConfig,
     "profile": ProfileConfig,
     "synthetic": SyntheticConfig,
+    "placement": PlacementConfig,
 }
 # configs/<name>.yaml -> the one model that reads it.

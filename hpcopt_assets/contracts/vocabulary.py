@@ -312,3 +312,42 @@ DEMANDS = (
     ClaimCriterion.UTILISATION,
 )
 # What the candidate itself must do; every other criterion is about the evidence.
+
+
+class Allocation(Vocabulary):
+    """Which SUs a job is given servers in."""
+
+    TIGHTEST_FIRST = "tightest_first"
+    # The SU with the fewest free servers that holds the whole job, else SUs by ascending free servers.
+    ROOMIEST_FIRST = "roomiest_first"
+    # The same SU for a job that fits one, else SUs by descending free servers: fewer leaves to join.
+
+
+class RingOrder(Vocabulary):
+    """In which order a job's SUs stand on the ring that joins them."""
+
+    ASCENDING = "ascending"
+    # By index.
+    ALLOCATION = "allocation"
+    # As the allocation chose them.
+    INTERLEAVED = "interleaved"
+    # By index, first those at even places and then those at odd ones.
+
+
+class PlacementCause(Vocabulary):
+    """Why an attempt to place a job failed."""
+
+    NONE = "none"
+    SERVERS = "servers"
+    UPLINKS_COUNT = "uplinks_count"
+    # A leaf that the ring passes has fewer free uplinks than it needs.
+    UPLINKS_MATCHING = "uplinks_matching"
+    # Every leaf has enough, and yet no choice of planes joins them all.
+
+
+class MatchingCause(Vocabulary):
+    """What kept a ring from being realised although every leaf has enough free uplinks."""
+
+    PLANES = "planes"
+    BUDGET = "budget"
+    # Unlimited reconfiguration would have succeeded.

@@ -27,6 +27,7 @@ from hpcopt_assets.contracts.config import (
 )
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.frozen import Frozen
+from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 
@@ -42,6 +43,7 @@ class Configs:
     ingest: IngestConfig
     profile: ProfileConfig
     synthetic: SyntheticConfig
+    placement: PlacementConfig
 
     def policy(self, policy_id: str) -> Policy:
         """The policy of that id; ConfigError lists those there are."""
