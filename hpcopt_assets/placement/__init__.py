@@ -4,7 +4,7 @@ In:  a cluster and a workload as configs/placement.yaml describes them; a model 
 Out: placement_snapshots, an ONNX model with its bundle, predictions, scores, a study of admission.
 Not here: traces and scheduling policies (simulate/); where files are kept (assets/).
 
-cluster.py   simulate the cluster      graph.py    preprocessing as ONNX nodes   bundle.py, layout.py
-workload.py  jobs and uplink failures  train.py    trees, calibration, export               any model and bundle
-kernel/      the exact decision        score.py    how good, against what        predict.py  rows to probabilities
+cluster.py    simulate the cluster       graph.py   preprocessing as ONNX nodes
+workload.py   jobs and uplink failures   train.py   trees, calibration, export
+kernel/       the exact decision         score.py   how good, against what
 """

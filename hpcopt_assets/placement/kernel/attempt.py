@@ -33,7 +33,7 @@ def edges_of(k: int) -> int:
 
 @compiled
 def lay_edges(c: Cluster, rail: int, k: int) -> None:
-    """For each edge of the ring in `plan_ring`: planes free at both leaves, and those with an idle circuit."""
+    """For each edge of the ring in `plan_ring`: planes free at both leaves, those with an idle circuit."""
     for edge in range(edges_of(k)):
         a, b = c.plan_ring[edge], c.plan_ring[(edge + 1) % k]
         c.allowed[edge] = c.free_planes[rail, a] & c.free_planes[rail, b]

@@ -42,7 +42,7 @@ def complete_next(c: Cluster) -> None:
 
 @compiled
 def change_uplink(c: Cluster, rail: int, plane: int, su: int, is_repair: int) -> None:
-    """An uplink fails, under an idle circuit (dropped), under a job's (kept) or under none; or is repaired."""
+    """An uplink fails, under an idle circuit (dropped) or a job's (kept) or none; or is repaired."""
     facts = c.facts[0]
     c.failed[rail, plane, su] = 1 - is_repair
     facts.failed += 1 - 2 * is_repair

@@ -21,14 +21,15 @@ def look_at(c: Cluster, jobs: Array, faults: Array, attempt: int, rows: Rows, ro
     job = jobs[attempt]
     advance(c, faults, job.at_s)
     if row < 0:
-        return decide(c, job.servers, job.gpus)[0]
+        cause, _ = decide(c, job.servers, job.gpus)
+        return int(cause)
     out = rows.records[row]
     observe(c, rows, row)
     if rows.hidden.shape[1]:
         hidden_features(c, job.servers, job.gpus, rows.hidden[row])
     out.attempt, out.requested_servers, out.requested_gpus = attempt, job.servers, job.gpus
     out.cause, out.matching_cause = decide(c, job.servers, job.gpus)
-    return out.cause
+    return int(out.cause)
 
 
 class Entries(NamedTuple):
@@ -54,7 +55,7 @@ def compile_entries(version: str) -> Entries:
     @njit(cache=True)
     def look(c: Cluster, jobs: Array, faults: Array, attempt: int, rows: Rows) -> int:
         """One attempt's row, in `rows` 0, and its cause."""
-        return look_at(c, jobs, faults, attempt, rows, 0) + 0 * len(version)
+        return int(look_at(c, jobs, faults, attempt, rows, 0)) + 0 * len(version)
 
     @njit(cache=True)
     def place_last(c: Cluster, job: Any) -> int:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from numba import njit
 
 Array = npt.NDArray[Any]
-compiled = njit
+compiled: Any = njit
 NOBODY = -1
 # No job has the server; no circuit is on the uplink.
 
@@ -27,7 +27,7 @@ FACTS = np.dtype(
     ]
 )
 # The first seven never change. `taken`: uplinks in use or failed. `made_sum_s`: sum of the instants at which
-# the circuits in place were made; `made`: circuits made in this interval. `size`: SUs of the job last decided.
+# the circuits in place were made; `made`: circuits made in this interval. `size`: SUs of the last plan.
 SNAPSHOT = np.dtype(
     [
         *((name, np.int64) for name in ("attempt", "at_s", "requested_servers", "requested_gpus")),
