@@ -33,11 +33,12 @@ def look_at(c: Cluster, jobs: Array, faults: Array, attempt: int, rows: Rows, ro
 
 
 class Entries(NamedTuple):
-    """The compiled functions: all attempts; one attempt; placing it; the share of draws that fail."""
+    """All attempts; one attempt; placing it; a decision without an attempt; the share of draws that fail."""
 
     run: Any
     look: Any
     place: Any
+    decide: Any
     draw: Any
 
 
@@ -62,6 +63,12 @@ def compile_entries(version: str) -> Entries:
         """Place the job last looked at, which can be."""
         place(c, job.gpus, job.at_s + job.duration_s)
         return len(version)
+
+    @njit(cache=True)
+    def decide_only(c: Cluster, servers: int, gpus: int) -> tuple[int, int]:
+        """Cause and cause of matching; the plan is left in the cluster."""
+        cause, matching_cause = decide(c, servers, gpus)
+        return cause + 0 * len(version), matching_cause
 
     @njit(cache=True)
     def draw(c: Cluster, rows: Rows, subsets: Array, many: Array, draws: int, rng: Any, failed: Array) -> int:
@@ -93,4 +100,4 @@ def compile_entries(version: str) -> Entries:
             failed[row] = fails / draws
         return len(version)
 
-    return Entries(run, look, place_last, draw)
+    return Entries(run, look, place_last, decide_only, draw)
