@@ -58,7 +58,9 @@ class Nodes:
         self.constants[name] = numpy_helper.from_array(np.asarray(values, dtype), name)
         return name
 
-    def __call__(self, op: str, *inputs: str | float | Sequence[int], outputs: int = 1, **attributes: Any) -> Any:
+    def __call__(
+        self, op: str, *inputs: str | float | Sequence[int], outputs: int = 1, **attributes: Any
+    ) -> Any:
         """Append a node. Numbers are float constants, sequences of them int64 ones (shapes and axes)."""
         from onnx import helper
 
@@ -99,8 +101,12 @@ def preprocessing(
     from onnx import TensorProto, helper
 
     g = Nodes()
-    features = g("Concat", g("Div", g("Sub", SCALARS, g.constant(means)), g.constant(scales)),
-                 *_derived(g, cluster, columns), axis=1)
+    features = g(
+        "Concat",
+        g("Div", g("Sub", SCALARS, g.constant(means)), g.constant(scales)),
+        *_derived(g, cluster, columns),
+        axis=1,
+    )
     g.nodes.append(helper.make_node("Identity", [features], [FEATURES]))
     widths = {
         SCALARS: len(columns),
@@ -165,7 +171,16 @@ def _derived(g: Nodes, cluster: ClusterConfig, columns: Sequence[str]) -> list[s
     open_planes = g("ReduceSum", g.number(g("Greater", budget, 0.5)), [2], keepdims=0)  # (n, rails)
     each_open = g("Expand", g("Unsqueeze", open_planes, [1]), shape)
     all_open = g("Add", g("Mul", here, 0.0), float(planes))
-    left = g("ReduceSum", g("Min", budget, g("Unsqueeze", g("Floor", g("Mul", g("Max", edges, g.constant([[2.0]])), 0.5)), [2])), [2], keepdims=0)
+    left = g(
+        "ReduceSum",
+        g(
+            "Min",
+            budget,
+            g("Unsqueeze", g("Floor", g("Mul", g("Max", edges, g.constant([[2.0]])), 0.5)), [2]),
+        ),
+        [2],
+        keepdims=0,
+    )
     on_job = g("Squeeze", on_rail, [1])
     budget_slack = g("Sub", left, edges)
     edge_nats, corner_nats = edge_table(planes), corner_table(planes)
@@ -175,7 +190,9 @@ def _derived(g: Nodes, cluster: ClusterConfig, columns: Sequence[str]) -> list[s
         """Of edges and of rings, (n, rails)."""
         edge = g("Gather", g.constant(edge_nats.ravel()), g.index(here, following, how_open, base=planes + 1))
         corner = g(
-            "Gather", g.constant(corner_nats.ravel()), g.index(before, here, following, how_open, base=planes + 1)
+            "Gather",
+            g.constant(corner_nats.ravel()),
+            g.index(before, here, following, how_open, base=planes + 1),
         )
         of_edges = g("ReduceSum", g("Mul", edge, is_edge), [1], keepdims=0)
         of_corners = g("ReduceSum", g("Mul", corner, is_corner), [1], keepdims=0)
@@ -241,8 +258,18 @@ def _ring(g: Nodes, cluster: ClusterConfig, free: str, servers: str) -> tuple[st
 
     order = RingOrder(cluster.ring_orders[0])
     if order is RingOrder.ALLOCATION:
-        rank = g("ScatterElements", g("Mul", free, 0.0), by_policy, g("Add", g("Mul", free_there, 0.0), index), axis=1)
-        return _sorted(g, g("Add", rank, g("Mul", g("Sub", 1.0, chosen), float(sus))), sus), k, g.number(fits_one)
+        rank = g(
+            "ScatterElements",
+            g("Mul", free, 0.0),
+            by_policy,
+            g("Add", g("Mul", free_there, 0.0), index),
+            axis=1,
+        )
+        return (
+            _sorted(g, g("Add", rank, g("Mul", g("Sub", 1.0, chosen), float(sus))), sus),
+            k,
+            g.number(fits_one),
+        )
     ring = _sorted(g, g("Add", index, g("Mul", g("Sub", 1.0, chosen), float(sus))), sus)
     if order is RingOrder.INTERLEAVED:
         half = g("Ceil", g("Mul", k, 0.5))

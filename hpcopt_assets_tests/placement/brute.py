@@ -178,10 +178,16 @@ class PlainCluster:
     def seen(self) -> dict[str, object]:
         """What a snapshot shows."""
         c = self.config
-        uplinks = [(rail, plane, su) for rail in range(c.rails) for plane in range(c.planes) for su in range(c.sus)]
+        uplinks = [
+            (rail, plane, su) for rail in range(c.rails) for plane in range(c.planes) for su in range(c.sus)
+        ]
         return {
-            "server_bitmap": [int((su, s) in self.busy) for su in range(c.sus) for s in range(c.servers_per_su)],
-            "free_planes": [len(self.free_planes(rail, su)) for su in range(c.sus) for rail in range(c.rails)],
+            "server_bitmap": [
+                int((su, s) in self.busy) for su in range(c.sus) for s in range(c.servers_per_su)
+            ],
+            "free_planes": [
+                len(self.free_planes(rail, su)) for su in range(c.sus) for rail in range(c.rails)
+            ],
             "budget_remaining": [
                 c.circuits_per_interval - self.made[rail, plane]
                 for rail in range(c.rails)
