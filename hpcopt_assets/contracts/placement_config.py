@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from hpcopt_assets.contracts.frozen import Frozen, Ratio, Seconds
+from hpcopt_assets.contracts.frozen import Frozen, Ratio, Seconds, Words
 from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
 
 BUDGET_STATES_MAX = 2**13
@@ -112,12 +112,67 @@ class GeneratorConfig(Frozen):
         return self
 
 
+class ModelConfig(Frozen):
+    """How a model is trained: by time, on these shares of the snapshots; what remains is scored."""
+
+    fit_share: Part
+    stop_share: Part
+    calibrate_share: Part
+    trees_max: PositiveInt
+    # For each class; no more are added once the loss on the next part has not improved for a while.
+    stop_after: PositiveInt
+    learning_rate: PositiveFloat
+    leaves: Annotated[int, Field(ge=2)]
+    min_rows_per_leaf: PositiveInt
+    threads: Annotated[int, Field(ge=1, le=64)]
+    missed_failure_cost: PositiveFloat
+    # Of a failure that is let through, in units of a good job that is turned away.
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> Self:
+        if self.fit_share + self.stop_share + self.calibrate_share >= 1.0:
+            raise ValueError("fit_share, stop_share and calibrate_share leave nothing to score")
+        return self
+
+
+class ScoreConfig(Frozen):
+    """What a model is held against, and how sure that is."""
+
+    other_rows: PositiveInt
+    # Snapshots of the other seed.
+    ceiling_draws: Annotated[int, Field(ge=40)]
+    replicas: Annotated[int, Field(ge=100)]
+    block_rows: PositiveInt
+    # Consecutive snapshots that are resampled together: the cluster is much the same from one to the next.
+    calibration_bins: Annotated[int, Field(ge=2)]
+    seed: NonNegativeInt
+
+
+class InferenceConfig(Frozen):
+    """Which model predicts; paths are relative to the project's folder."""
+
+    onnx: Words
+    bundle: Words
+    batch_rows: PositiveInt
+
+
+class StudyConfig(Frozen):
+    """Arrivals over which admission rules are compared."""
+
+    attempts: PositiveInt
+    seed: NonNegativeInt
+
+
 class PlacementConfig(Frozen):
-    """A cluster, its jobs, and the snapshots made of them."""
+    """A cluster, its jobs, the snapshots made of them, and what a model makes of those."""
 
     cluster: ClusterConfig
     workload: WorkloadConfig
     generator: GeneratorConfig
+    model: ModelConfig
+    score: ScoreConfig
+    inference: InferenceConfig
+    study: StudyConfig
 
     @model_validator(mode="after")
     def _jobs_fit(self) -> Self:
@@ -125,4 +180,6 @@ class PlacementConfig(Frozen):
             raise ValueError(f"max_servers is above the cluster's {self.cluster.servers} servers")
         if self.workload.gpus[-1].gpus > self.cluster.rails:
             raise ValueError(f"a job asks for more GPUs than the {self.cluster.rails} of a server")
+        if self.study.seed in (self.generator.seed, self.generator.other_seed):
+            raise ValueError("study.seed is one that models are fitted or scored on")
         return self

@@ -22,6 +22,9 @@ DUCKDB_TYPE = {
     DType.STRING: "VARCHAR",
     DType.STRINGS: "VARCHAR[]",
     DType.INT64S: "BIGINT[]",
+    DType.UINT8_ARRAY: "UTINYINT[]",
+    DType.FLOAT32_ARRAY: "FLOAT[]",
+    # Not DuckDB's ARRAY: its length would be part of the type, and a view must do for any cluster.
 }
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hpcopt_assets.contracts.vocabulary import MatchingCause, PlacementCause
 from hpcopt_assets.placement.cluster import empty_cluster, empty_rows, entries
 from hpcopt_assets.placement.kernel.state import NOBODY
-from hpcopt_assets_tests.placement.builders import placement
 from hpcopt_assets_tests.placement.brute import Circuit, PlainCluster, edges, run_plainly
+from hpcopt_assets_tests.placement.builders import placement
 from hpcopt_assets_tests.placement.strategies import as_arrays, clusters, courses
 
 CAUSES, MATCHING = list(PlacementCause), list(MatchingCause)
@@ -28,7 +28,7 @@ def states(draw):
     for rail in range(config.rails):
         for plane in range(config.planes):
             plain.made[rail, plane] = draw(st.integers(0, config.circuits_per_interval))
-            # What is on each SU's uplink: nothing, a failure (to a decision the same as another job's circuit),
+            # What is on each SU's uplink: nothing, a failure (to a decision the same as a job's circuit),
             # or one half of an idle circuit.
             kinds = draw(st.lists(st.sampled_from("      fii"), min_size=config.sus, max_size=config.sus))
             halves = [su for su, kind in enumerate(kinds) if kind == "i"]
