@@ -176,7 +176,7 @@ PLACEMENT_SCORES = Table(
 
 PLACEMENT_STUDY = Table(
     "placement_study",
-    "One row per admission rule, over the same arrivals and uplink failures: what it avoids and what it costs.",
+    "One row per admission rule, over the same arrivals and uplink failures: what it avoids and costs.",
     (
         word("admission", "who is let through to an attempt", v.Admission.words()),
         count("attempts_count", "jobs that came"),

@@ -33,7 +33,7 @@ DERIVED = (
     "leaves_loose",
     "edges_nats",  # -ln of the chance that every edge of every ring has a shared plane
     "edges_open_nats",  # ... that its switch still has a budget for
-    "rings_nats",  # -ln of the chance that every leaf reaches both neighbours, as a Markov chain round the ring
+    "rings_nats",  # -ln of the chance that every leaf reaches both neighbours: a Markov chain
     "rings_open_nats",
     "worst_ring_nats",  # the largest of the job's rails
     "worst_ring_open_nats",
@@ -93,10 +93,11 @@ class Nodes:
 
 
 def preprocessing(
-    cluster: ClusterConfig, columns: Sequence[str], means: Sequence[float], scales: Sequence[float]
+    cluster: ClusterConfig, columns: Sequence[str], means: npt.ArrayLike, scales: npt.ArrayLike
 ) -> Any:
-    """ONNX model with inputs `scalars` (n, columns), `server_bitmap`, `leaf_utilization`, `budget_remaining`
-    (n, their lengths), all float32, and the output `features` (n, columns + DERIVED): scaled, then derived.
+    """From `scalars` (n, columns) and the three vectors (n, their lengths) to `features`, all float32.
+
+    Features are (n, columns + DERIVED): the scaled scalars, then what is derived.
     """
     from onnx import TensorProto, helper
 

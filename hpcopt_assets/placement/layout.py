@@ -1,6 +1,6 @@
 """How rows become a model's inputs, and its outputs a chance: read from model and bundle together.
 
-In:  what a bundle tells, what an ONNX model declares.   Out: `Layout`, or a refusal that names what is missing.
+In:  what a bundle tells, what an ONNX model declares.   Out: `Layout`, or what is missing to make one.
 Not here: rows (feeding.py), running the model (predict.py).
 """
 
@@ -272,7 +272,7 @@ def _chance_port(told: Told, ports: Sequence[Port]) -> Port:
         if (
             port.name == named
             if named
-            else "int64" not in port.kind and "string" not in port.kind or "map" in port.kind
+            else ("int64" not in port.kind and "string" not in port.kind) or "map" in port.kind
         )
     ]
     if len(chances) != 1:
