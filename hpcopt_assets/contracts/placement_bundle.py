@@ -127,9 +127,9 @@ FOREIGN: dict[str, str] = {
     "needed there if there are vectors",
     "inputs": "input of the model -> `scalars`, a vector's name, or a list of them that are joined",
     "output": "which output is meant, where the model has several that are no labels",
-    "output_kind": "`probability` or `logits`; needed where neither the output's name nor the node that makes "
-    "it tells",
-    "classes": "names of the output's columns; one named `none`, `ok`, `placed` or `success` is 1 - P(failed)",
+    "output_kind": "`probability` or `logits`; needed where neither the output's name nor the node that "
+    "makes it tells",
+    "classes": "names of the output's columns; the one named none, ok, placed or success is 1 - P(failed)",
     "positive_class": "place, or name, of the class that means failed; 1 if absent and there are two",
     "threshold": "0.5 if absent",
     "categories": "column -> {value: code} for columns of words among scalar_columns",

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig
 from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
+from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.tables import corner_table, edge_table
 
-SCALARS, BITMAP, LEAVES, BUDGET = "scalars", "server_bitmap", "leaf_utilization", "budget_remaining"
+BITMAP, LEAVES, BUDGET = "server_bitmap", "leaf_utilization", "budget_remaining"
 FEATURES = "features"
 OPSET = 15
 FAR = 2.0**20

@@ -158,7 +158,7 @@ def _own_inputs(told: Told) -> dict[str, tuple[str, ...]] | None:
 def _inputs(
     told: Told, ports: Sequence[Port], blocks: Mapping[str, int | None]
 ) -> dict[str, tuple[str, ...]]:
-    """Which blocks go to which input: as `inputs` says, else by the inputs' names, else all to the only one."""
+    """Blocks of each input: as `inputs` says, else by the inputs' names, else all to the only one."""
     given = told.keys.get("inputs")
     if isinstance(given, dict):
         fed = {name: tuple([what] if isinstance(what, str) else what) for name, what in given.items()}

@@ -21,6 +21,7 @@ from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, SCALARS, Told, read_bundle
 from hpcopt_assets.placement.feeding import blocks_of, scaled
 from hpcopt_assets.placement.layout import BINARY, Layout, Output, Port, read_layout
+from hpcopt_assets.placement.session import open_session
 
 Array = npt.NDArray[Any]
 BATCH_ROWS = 4096
@@ -107,13 +108,8 @@ def open_predictor(onnx: Path, bundle: Path, threads: int = 2) -> Predictor:
 
 def predictor_of(model: bytes, told: Told, where: str, threads: int = 2) -> Predictor:
     """The same, of bytes."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.log_severity_level = 3  # what it warns of are nodes it folds
     try:
-        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        session = open_session(model, threads)
     except Exception as error:  # onnxruntime's errors have no common base
         raise InputError(
             f"no model ({' '.join(str(error).split())[:120]})", "an ONNX model", where, NEXT_STEP

@@ -21,6 +21,7 @@ from hpcopt_assets.contracts.vocabulary import PlacementCause, SnapshotPart
 from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.graph import DERIVED, FEATURES, OPSET, preprocessing
+from hpcopt_assets.placement.session import open_session
 from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS, VECTOR_COLUMNS
 from hpcopt_assets.placement.trees import RAW, fit_trees, raw_scores, trees_as_onnx
 
@@ -117,11 +118,7 @@ def batches(rows: int, size: int = BATCH_ROWS) -> Iterator[slice]:
 
 def features_of(preprocess: bytes, blocks: dict[str, Array], threads: int) -> Array:
     """What the trees see, as onnxruntime computes it."""
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    session = ort.InferenceSession(preprocess, options, providers=["CPUExecutionProvider"])
+    session = open_session(preprocess, threads)
     parts = [
         session.run([FEATURES], {name: values[some] for name, values in blocks.items()})[0]
         for some in batches(len(blocks[SCALARS]))
