@@ -1,21 +1,17 @@
 """Asset of profile: what kind of workload is this?"""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
+from hpcopt_assets.assets._files import write_drawings
 from hpcopt_assets.assets._inputs import capacity_of, sized_jobs
 from hpcopt_assets.contracts.tables import TRACE_PROFILE
 from hpcopt_assets.contracts.vocabulary import Unit
 from hpcopt_assets.orchestration.configs import Configs
-from hpcopt_assets.orchestration.files import write_beside
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
-from hpcopt_assets.plots.style import Drawing
 from hpcopt_assets.profile.pictures import profile_figures, profile_sparklines
 from hpcopt_assets.profile.summary import topic_tables
 from hpcopt_assets.profile.trace import profile_trace
@@ -49,7 +45,9 @@ def profile_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             config=configs.profile,
             unit=unit,
         )
-        figures = _write(project.profiles / context.partition_key, profile_figures(jobs, profile, unit=unit))
+        figures = write_drawings(
+            project.profiles / context.partition_key, profile_figures(jobs, profile, unit=unit)
+        )
         tables = {name: markdown_table(table) for name, table in topic_tables(profile).items()}
         sparklines = profile_sparklines(jobs, profile)
         shown = {name: dg.MetadataValue.md(text) for name, text in (sparklines | tables).items()}
@@ -57,14 +55,3 @@ def profile_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         return profile
 
     return [trace_profile]
-
-
-def _write(folder: Path, drawings: Sequence[Drawing]) -> Path:
-    """The drawings as the folder's SVG files, each written whole; those of an earlier profile go."""
-    written = {drawing.file_name for drawing in drawings}
-    for drawing in drawings:
-        write_beside(folder / drawing.file_name, drawing.svg.encode())
-    for path in folder.glob("*.svg"):
-        if path.name not in written:
-            path.unlink()
-    return folder

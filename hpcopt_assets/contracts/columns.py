@@ -44,8 +44,8 @@ class DType(StrEnum):
             DType.STRING: pl.String(),
             DType.STRINGS: pl.List(pl.String()),
             DType.INT64S: pl.List(pl.Int64()),
-            DType.UINT8_ARRAY: pl.Array(pl.UInt8(), 0),
-            DType.FLOAT32_ARRAY: pl.Array(pl.Float32(), 0),
+            DType.UINT8_ARRAY: pl.Array(pl.UInt8(), 1),
+            DType.FLOAT32_ARRAY: pl.Array(pl.Float32(), 1),
         }[self]
 
     @property

@@ -112,12 +112,23 @@ class GeneratorConfig(Frozen):
         return self
 
 
-class ModelConfig(Frozen):
-    """How a model is trained: by time, on these shares of the snapshots; what remains is scored."""
+class SplitConfig(Frozen):
+    """What snapshots are used for, in order of time; what these shares leave is scored."""
 
     fit_share: Part
     stop_share: Part
     calibrate_share: Part
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> Self:
+        if self.fit_share + self.stop_share + self.calibrate_share >= 1.0:
+            raise ValueError("fit_share, stop_share and calibrate_share leave nothing to score")
+        return self
+
+
+class ModelConfig(Frozen):
+    """How a model is trained."""
+
     trees_max: PositiveInt
     # For each class; no more are added once the loss on the next part has not improved for a while.
     stop_after: PositiveInt
@@ -127,12 +138,6 @@ class ModelConfig(Frozen):
     threads: Annotated[int, Field(ge=1, le=64)]
     missed_failure_cost: PositiveFloat
     # Of a failure that is let through, in units of a good job that is turned away.
-
-    @model_validator(mode="after")
-    def _something_is_left(self) -> Self:
-        if self.fit_share + self.stop_share + self.calibrate_share >= 1.0:
-            raise ValueError("fit_share, stop_share and calibrate_share leave nothing to score")
-        return self
 
 
 class ScoreConfig(Frozen):
@@ -169,6 +174,7 @@ class PlacementConfig(Frozen):
     cluster: ClusterConfig
     workload: WorkloadConfig
     generator: GeneratorConfig
+    split: SplitConfig
     model: ModelConfig
     score: ScoreConfig
     inference: InferenceConfig

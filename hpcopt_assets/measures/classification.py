@@ -68,3 +68,18 @@ def calibration_error(said: Numbers, came: Numbers) -> Numbers:
     Both are divided by the number of rows (Naeini et al., AAAI 2015, ECE).
     """
     return np.abs(said - came).sum(axis=-1)
+
+
+def operating_points(truth: BoolArray, chance: npt.NDArray[Any]) -> Counts:
+    """Counts at every threshold that parts two chances, from "yes to none" to "yes to all"; arrays.
+
+    A yes is a chance at or above the threshold, so rows of one chance are answered alike.
+    """
+    order = np.argsort(-chance, kind="stable")
+    found = np.concatenate([[0], np.cumsum(truth[order])]).astype(np.float64)
+    yes = np.arange(chance.size + 1, dtype=np.float64)
+    parts = (
+        np.concatenate([[True], chance[order][:-1] > chance[order][1:], [True]]) if chance.size else [True]
+    )
+    found, yes = found[parts], yes[parts]
+    return Counts(found, yes - found, found[-1] - found, yes[-1] - yes - found[-1] + found)

@@ -48,6 +48,11 @@ class Project:
         return self.home / "data" / "profiles"
 
     @property
+    def placement(self) -> Path:
+        """A placement model, its bundle and figures."""
+        return self.home / "data" / "placement"
+
+    @property
     def duckdb(self) -> Path:
         """The catalog of views over the store."""
         return self.home / "data" / "hpcopt.duckdb"

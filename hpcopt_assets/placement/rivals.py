@@ -6,7 +6,6 @@ Not here: the measures (score.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause, PlacementMethod, Population, SnapshotPart
 from hpcopt_assets.placement.bundles import SCALARS
@@ -21,18 +21,13 @@ from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, s
 from hpcopt_assets.placement.cluster import draw_failures, simulate
 from hpcopt_assets.placement.graph import preprocessing
 from hpcopt_assets.placement.predict import Predictor
-from hpcopt_assets.placement.score import Answer, Truth, score
+from hpcopt_assets.placement.score import Answer, Truth, models_answer, rules_answers, score
 from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS, parts
-from hpcopt_assets.placement.train import features_of, scaling
+from hpcopt_assets.placement.train import cause_codes, features_of, scaling
 from hpcopt_assets.placement.trees import fit_trees, raw_scores
 
 Array = npt.NDArray[Any]
 NONE = PlacementCause.NONE.code
-RULES = {
-    PlacementMethod.COUNT_SERVERS: (PlacementCause.SERVERS.code,),
-    PlacementMethod.COUNT_UPLINKS: (PlacementCause.SERVERS.code, PlacementCause.UPLINKS_COUNT.code),
-}
-# The causes that a rule foresees without fail, and the only ones.
 
 
 @dataclass(frozen=True)
@@ -66,13 +61,21 @@ def course(config: PlacementConfig, predictor: Predictor, rows: int, seed: int) 
     return Course(made, blocks, Truth(made.records["cause"], made.records["matching_cause"]), by_cause)
 
 
-def score_model(config: PlacementConfig, predictor: Predictor, rows: int) -> pl.DataFrame:
-    """`placement_scores` of a model fitted on so many snapshots of the generator's seed.
+def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.DataFrame) -> pl.DataFrame:
+    """`placement_scores` of a model fitted on these snapshots of the generator's seed.
 
     Every choice (thresholds, the rules' chances, the plane-state trees) is made on the parts before `later`.
     """
+    rows = snapshots.height
     same = course(config, predictor, rows, config.generator.seed)
-    part = parts(config.model, rows)
+    if not np.array_equal(same.truth.cause, cause_codes(snapshots)):
+        raise EvidenceError(
+            "snapshots that differ from what their seed gives",
+            "those that this code and config make",
+            "placement_snapshots",
+            "Materialize placement_snapshots and placement_model again.",
+        )
+    part = parts(config.split, rows)
     other = course(config, predictor, min(rows, config.score.other_rows), config.generator.other_seed)
     populations = {
         Population.LATER: same.of(part == SnapshotPart.LATER),
@@ -93,28 +96,12 @@ def score_model(config: PlacementConfig, predictor: Predictor, rows: int) -> pl.
     for i, (population, some) in enumerate(populations.items(), start=1):
         chances = {PlacementMethod.VISIBLE_CEILING: drawn[i], PlacementMethod.PLANE_STATE: plane_state[i]}
         answers = {
-            PlacementMethod.MODEL: _models_answer(some, predictor.layout.threshold),
+            PlacementMethod.MODEL: models_answer(some.by_cause, predictor.layout.threshold),
             **{method: Answer(chance, chance >= limits[method]) for method, chance in chances.items()},
-            **_rules_answers(some.truth, third.truth),
+            **rules_answers(some.truth, third.truth),
         }
         scored.append(score(population, some.truth, answers, config.score))
     return pl.concat(scored)
-
-
-def _models_answer(some: Course, threshold: float) -> Answer:
-    failed = 1.0 - some.by_cause[:, NONE].astype(np.float64)
-    likely = 1 + np.argmax(some.by_cause[:, 1:], axis=1)
-    return Answer(failed, failed >= threshold, likely)
-
-
-def _rules_answers(truth: Truth, known: Truth) -> Mapping[PlacementMethod, Answer]:
-    """A rule's chance is how often its answer was followed by a failure before: better than 0 and 1."""
-    answers = {}
-    for method, foreseen in RULES.items():
-        said, before = np.isin(truth.cause, foreseen), np.isin(known.cause, foreseen)
-        of_no, of_yes = (known.failed[before == answer].mean() for answer in (False, True))
-        answers[method] = Answer(np.where(said, of_yes, of_no), said)
-    return answers
 
 
 def _threshold(config: PlacementConfig, chance: Array, third: Course) -> float:

@@ -42,6 +42,12 @@ CAUSES = {
     PlacementMeasure.RECALL_UPLINKS_MATCHING: PlacementCause.UPLINKS_MATCHING.code,
 }
 
+RULES = {
+    PlacementMethod.COUNT_SERVERS: (PlacementCause.SERVERS.code,),
+    PlacementMethod.COUNT_UPLINKS: (PlacementCause.SERVERS.code, PlacementCause.UPLINKS_COUNT.code),
+}
+# The causes that a rule foresees without fail, and the only ones.
+
 
 class Truth(NamedTuple):
     """What came of each attempt: codes of causes, and of what stood in the way of matching (-1 for none)."""
@@ -61,6 +67,27 @@ class Answer(NamedTuple):
     chance: Array
     said: Array
     likely: Array | None = None
+
+
+def models_answer(by_cause: Array, threshold: float) -> Answer:
+    """The answer of a model that tells P(cause) (rows, causes in the vocabulary's order)."""
+    failed = 1.0 - by_cause[:, PlacementCause.NONE.code].astype(np.float64)
+    return Answer(failed, failed >= threshold, 1 + np.argmax(by_cause[:, 1:], axis=1))
+
+
+def rules_answers(truth: Truth, known: Truth) -> dict[PlacementMethod, Answer]:
+    """The counting rules; the chance of each answer is how often a failure followed it in `known`.
+
+    That is kinder to the rules than 1 and 0.
+    """
+    answers = {}
+    for method, foreseen in RULES.items():
+        said, before = np.isin(truth.cause, foreseen), np.isin(known.cause, foreseen)
+        of_no, of_yes = (
+            ratio(known.failed[before == yes].sum(), (before == yes).sum()) for yes in (False, True)
+        )
+        answers[method] = Answer(np.where(said, of_yes, of_no), said)
+    return answers
 
 
 def score(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.placement_config import ModelConfig, PlacementConfig
+from hpcopt_assets.contracts.placement_config import PlacementConfig, SplitConfig
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SNAPSHOTS, SCALARS, VECTORS
 from hpcopt_assets.contracts.vocabulary import MatchingCause, PlacementCause, SnapshotPart
 from hpcopt_assets.placement.cluster import Array, simulate
@@ -26,7 +26,7 @@ def make_snapshots(config: PlacementConfig, *, rows: int, seed: int) -> pl.DataF
         {name: made.records[name] for name in ("attempt", "at_s", *SCALAR_COLUMNS)}
         | {name: getattr(made, name) for name in VECTOR_COLUMNS}
         | {
-            "part": parts(config.model, rows),
+            "part": parts(config.split, rows),
             "l1_failed": made.records["cause"] != PlacementCause.NONE.code,
             "failure_cause": np.array(PlacementCause.words())[made.records["cause"]],
             "matching_cause": pl.Series(
@@ -39,8 +39,8 @@ def make_snapshots(config: PlacementConfig, *, rows: int, seed: int) -> pl.DataF
     return PLACEMENT_SNAPSHOTS.shape(frame)
 
 
-def parts(model: ModelConfig, rows: int) -> Array:
+def parts(split: SplitConfig, rows: int) -> Array:
     """What each row is used for, in order of time."""
-    shares = np.cumsum([model.fit_share, model.stop_share, model.calibrate_share])
+    shares = np.cumsum([split.fit_share, split.stop_share, split.calibrate_share])
     edges = np.rint(shares * rows).astype(np.int64)
     return np.array(SnapshotPart.words())[np.searchsorted(edges, np.arange(rows), side="right")]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig
 from hpcopt_assets.contracts.vocabulary import Allocation, MatchingCause, PlacementCause, RingOrder
@@ -63,7 +63,7 @@ def arranged(sus: list[int], order: RingOrder) -> list[int]:
 
 def edges(ring: list[int]) -> list[tuple[int, int]]:
     if len(ring) < 3:
-        return list(zip(ring, ring[1:], strict=False))
+        return list(pairwise(ring))
     return list(zip(ring, ring[1:] + ring[:1], strict=True))
 
 
@@ -204,7 +204,7 @@ class PlainCluster:
 
 
 def run_plainly(config: ClusterConfig, jobs, faults):
-    """(seen, decision) of each attempt; `jobs` are (at_s, servers, gpus, duration_s), faults as arrays have."""
+    """(seen, decision) of each attempt; jobs are (at_s, servers, gpus, duration_s), faults as in arrays."""
     cluster, out = PlainCluster(config), []
     running: dict[int, int] = {}  # job -> end
     waiting = list(faults)
