@@ -63,6 +63,7 @@ def cheapest_threshold(failed: Array, truth: Array, missed_cost: float) -> float
     missed = is_failure.sum() - np.concatenate([[0], np.cumsum(is_failure)])
     cost = turned_away + missed_cost * missed
     edges = np.concatenate([[1.0], (chance[:-1] + chance[1:]) / 2, [0.0]])
-    can_part = np.concatenate([[True], chance[:-1] > chance[1:], [True]])
+    # No threshold up to 1 says no to a chance of 1.
+    can_part = np.concatenate([chance[:1] < 1.0, chance[:-1] > chance[1:], [True]])
     best = int(np.argmin(np.where(can_part, cost, np.inf)))
     return float(np.clip(edges[best], 0.0, 1.0))

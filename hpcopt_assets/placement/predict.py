@@ -25,6 +25,8 @@ from hpcopt_assets.placement.session import open_session
 
 Array = npt.NDArray[Any]
 BATCH_ROWS = 4096
+PASSING = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast")
+# Operators that change no value.
 
 
 class Chances(NamedTuple):
@@ -141,8 +143,11 @@ def _makers(model: bytes) -> dict[str, str]:
     """Output -> operator of the node that makes it, for outputs that say nothing else of themselves."""
     import onnx
 
-    graph = onnx.load_from_string(model).graph
-    return {name: node.op_type for node in graph.node for name in node.output}
+    made: dict[str, str] = {}
+    for node in onnx.load_from_string(model).graph.node:  # in the order of their making
+        passed = made.get(node.input[0], "") if node.op_type in PASSING and node.input else node.op_type
+        made |= dict.fromkeys(node.output, passed)
+    return made
 
 
 def _failed(said: Any, output: Output) -> Array:
