@@ -15,7 +15,9 @@ import dagster as dg
 from hpcopt_assets.assets.checks import contract_checks, invariant_check, reject_check, vector_check
 from hpcopt_assets.assets.claims import claims_assets
 from hpcopt_assets.assets.dossier import dossier_assets
+from hpcopt_assets.assets.features import features_assets
 from hpcopt_assets.assets.fidelity import fidelity_assets
+from hpcopt_assets.assets.forecast import forecast_assets
 from hpcopt_assets.assets.ingest import ingest_assets
 from hpcopt_assets.assets.placement import placement_assets
 from hpcopt_assets.assets.profile import profile_assets
@@ -55,6 +57,8 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
     per_trace = [
         *ingest_assets(configs),
         *profile_assets(configs),
+        *features_assets(),
+        *forecast_assets(configs),
         *simulate_assets(configs),
         *fidelity_assets(configs),
         *claims_assets(configs),

@@ -111,6 +111,7 @@ def read_swf(path: Path) -> tuple[pl.DataFrame, int]:
                 known(field[8]),
                 wait_s=known(field[2]),
                 user=field[11],
+                name=None if field[13] == "-1" else field[13],
                 queue=None if field[14] == "-1" else field[14],
                 source_line=number,
             )

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 import dagster as dg
 import polars as pl
 
+from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.vocabulary import Unit
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.units import in_unit
 from hpcopt_assets.orchestration.configs import Configs
 
 REPLAY = "replay"
+ESTIMATES = RUNTIME_ESTIMATES.name
 OF_POLICY = "schedule_of_"
 # Before a policy's id, so that no policy can take the name of another input.
 
@@ -29,6 +32,11 @@ def replay_inputs(configs: Configs) -> dict[str, dg.AssetIn]:
     return {
         f"{OF_POLICY}{policy_id}": dg.AssetIn(replay_key(policy_id)) for policy_id in configs.policies.ids
     }
+
+
+def estimates_input(*policies: Policy) -> dict[str, dg.AssetIn]:
+    """The forecasts as an input where one of the policies believes them; else the graph need not wait."""
+    return {ESTIMATES: dg.AssetIn(ESTIMATES)} if any(policy.is_forecasting for policy in policies) else {}
 
 
 def by_policy(configs: Configs, schedules: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -6,7 +6,6 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER, declared
-from hpcopt_assets.assets._files import write_drawings
 from hpcopt_assets.contracts.placement_tables import (
     PLACEMENT_PREDICTIONS,
     PLACEMENT_SCORES,
@@ -14,7 +13,7 @@ from hpcopt_assets.contracts.placement_tables import (
     PLACEMENT_STUDY,
 )
 from hpcopt_assets.orchestration.configs import Configs
-from hpcopt_assets.orchestration.files import write_beside
+from hpcopt_assets.orchestration.files import write_beside, write_drawings
 from hpcopt_assets.orchestration.io import markdown_table, part_path
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.provenance import code_version

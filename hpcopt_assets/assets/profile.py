@@ -4,11 +4,11 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._files import write_drawings
 from hpcopt_assets.assets._inputs import capacity_of, sized_jobs
 from hpcopt_assets.contracts.tables import TRACE_PROFILE
 from hpcopt_assets.contracts.vocabulary import Unit
 from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.files import write_drawings
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project

@@ -6,8 +6,18 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import declared
-from hpcopt_assets.assets._inputs import by_policy, capacity_of, replay_inputs, replay_key, sized_jobs
+from hpcopt_assets.assets._inputs import (
+    ESTIMATES,
+    OF_POLICY,
+    by_policy,
+    capacity_of,
+    estimates_input,
+    replay_inputs,
+    replay_key,
+    sized_jobs,
+)
 from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT, REPLAY_MEASURES, REPLAY_SCHEDULE
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.table import measure_all
@@ -16,6 +26,7 @@ from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.plots.sparkline import sparkline_markdown
+from hpcopt_assets.simulate.accounting import account_estimates
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.invariants import check_schedule
 from hpcopt_assets.simulate.scenario import Scenario
@@ -26,14 +37,27 @@ SPARK_POINTS = 40
 def _replay_asset(policy: Policy, *, is_strict: bool) -> dg.AssetsDefinition:
     made = declared(REPLAY_SCHEDULE, group="replay", rooms=("simulate",), reads=(policy,), kinds={"numba"})
 
-    @dg.asset(key=replay_key(policy.id), partitions_def=traces, **(made | {"description": policy.means}))
+    @dg.asset(
+        key=replay_key(policy.id),
+        partitions_def=traces,
+        ins=estimates_input(policy),
+        **(made | {"description": policy.means}),
+    )
     def replayed(
-        context: dg.AssetExecutionContext, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame
+        context: dg.AssetExecutionContext,
+        trace_jobs: pl.DataFrame,
+        ingest_report: pl.DataFrame,
+        **forecasts: pl.DataFrame,
     ) -> pl.DataFrame:
         capacity = capacity_of(ingest_report)
         scenario = Scenario(capacity_steps=capacity.steps)
         result = replay(
-            sized_jobs(trace_jobs, ingest_report), policy, capacity.procs, scenario, is_strict=is_strict
+            sized_jobs(trace_jobs, ingest_report),
+            policy,
+            capacity.procs,
+            scenario,
+            estimates=forecasts.get(ESTIMATES),
+            is_strict=is_strict,
         )
         series = queued_jobs(Schedule.of(result.schedule)).evenly(SPARK_POINTS).tolist()
         context.add_output_metadata(
@@ -55,17 +79,17 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         partitions_def=traces,
-        ins=replay_inputs(configs),
+        ins=replay_inputs(configs) | estimates_input(*configs.policies.policies),
         **declared(INVARIANT_REPORT, group="replay", rooms=("simulate",), reads=(configs.policies,)),
     )
     def invariant_report(
-        trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame, **schedules: pl.DataFrame
+        trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame, **inputs: pl.DataFrame
     ) -> pl.DataFrame:
         capacity = capacity_of(ingest_report)
         sized = sized_jobs(trace_jobs, ingest_report)
-        replayed = by_policy(configs, schedules)
+        replayed = by_policy(configs, inputs)
         return pl.concat(
-            check_schedule(sized, replayed[policy.id], policy, capacity)
+            check_schedule(sized, replayed[policy.id], policy, capacity, inputs.get(ESTIMATES))
             for policy in configs.policies.policies
         )
 
@@ -91,8 +115,41 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         context.add_output_metadata({"measures": dg.MetadataValue.md(markdown_table(shown))})
         return measured
 
+    @dg.asset(
+        partitions_def=traces,
+        ins={
+            f"{OF_POLICY}{policy.id}": dg.AssetIn(replay_key(policy.id))
+            for policy in configs.policies.policies
+            if policy.is_forecasting
+        },
+        **declared(
+            ESTIMATE_ACCOUNTING,
+            group="replay",
+            rooms=("simulate",),
+            reads=(configs.objective.measures, configs.policies),
+            kinds=("numba",),
+        ),
+    )
+    def estimate_accounting(
+        context: dg.AssetExecutionContext,
+        trace_jobs: pl.DataFrame,
+        ingest_report: pl.DataFrame,
+        runtime_estimates: pl.DataFrame,
+        **schedules: pl.DataFrame,
+    ) -> pl.DataFrame:
+        accounted = account_estimates(
+            sized_jobs(trace_jobs, ingest_report),
+            {configs.policy(name.removeprefix(OF_POLICY)): frame for name, frame in schedules.items()},
+            runtime_estimates,
+            capacity_of(ingest_report),
+            configs.objective.measures,
+        )
+        context.add_output_metadata({"accounting": dg.MetadataValue.md(markdown_table(accounted))})
+        return accounted
+
     return [
         *(_replay_asset(policy, is_strict=configs.policies.strict) for policy in configs.policies.policies),
         invariant_report,
         replay_measures,
+        estimate_accounting,
     ]

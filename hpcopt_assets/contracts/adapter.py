@@ -127,4 +127,5 @@ class ExternalPolicy(Frozen):
     # In which it is shown the queue; it may start jobs in any.
     estimate: ClassVar[Estimate] = Estimate.REQUESTED
     hold: ClassVar[Estimate] = Estimate.REQUESTED
+    guard_k: ClassVar[None] = None
     # What it is told of queued and of running jobs, whatever it makes of that.

@@ -33,6 +33,7 @@ class DType(StrEnum):
     UINT8_ARRAY = "array[uint8]"
     FLOAT32_ARRAY = "array[float32]"
     # Lists of one length in all rows, which the table's maker decides: a cluster's servers, say.
+    BINARY = "binary"
 
     @property
     def polars(self) -> pl.DataType:
@@ -46,6 +47,7 @@ class DType(StrEnum):
             DType.INT64S: pl.List(pl.Int64()),
             DType.UINT8_ARRAY: pl.Array(pl.UInt8(), 1),
             DType.FLOAT32_ARRAY: pl.Array(pl.Float32(), 1),
+            DType.BINARY: pl.Binary(),
         }[self]
 
     @property

@@ -15,11 +15,13 @@ from pydantic import (
     model_validator,
 )
 
+from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Ratio, Seconds, Words
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.contracts.vocabulary import (
+    FORECAST,
     OBSERVED,
     Backfill,
     BackfillOrder,
@@ -49,6 +51,8 @@ class Policy(Frozen):
     overrun: Overrun
     half_life_s: Seconds | None = None
     # Of a user's past usage; for order fairshare, which needs it, and no other.
+    guard_k: Annotated[float, Field(ge=0.0, le=10.0)] | None = None
+    # How far the estimate is moved from p10 towards p50, or p50 towards p90; for these two, and no other.
     is_bound: bool
     # True: knows what no scheduler can know; shown as a bound, never a candidate for a claim.
 
@@ -68,6 +72,11 @@ class Policy(Frozen):
                 f"policy {self.id}: order {self.order} with half_life_s {self.half_life_s}; "
                 "order fairshare needs a half-life, no other order has one"
             )
+        if (self.estimate in (Estimate.P10, Estimate.P50)) != (self.guard_k is not None):
+            raise ValueError(
+                f"policy {self.id}: estimate {self.estimate} with guard_k {self.guard_k}; "
+                "estimates p10 and p50 need a guard (0 for none), no other has one"
+            )
         found = (self.order, self.backfill_order, self.estimate, self.hold)
         if self.backfill is Backfill.CONSERVATIVE and found != RESERVED:
             raise ValueError(
@@ -75,6 +84,11 @@ class Policy(Frozen):
                 f"{', '.join(found)}; only {', '.join(RESERVED)} is defined"
             )
         return self
+
+    @property
+    def is_forecasting(self) -> bool:
+        """Whether it believes forecasts, and so needs runtime_estimates."""
+        return self.estimate in FORECAST or self.hold in FORECAST
 
 
 class PoliciesConfig(Frozen):
@@ -251,5 +265,6 @@ CONFIG_MODELS: dict[str, type[Frozen]] = {
     "profile": ProfileConfig,
     "synthetic": SyntheticConfig,
     "placement": PlacementConfig,
+    "forecast": ForecastConfig,
 }
 # configs/<name>.yaml -> the one model that reads it.

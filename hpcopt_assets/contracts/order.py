@@ -1,11 +1,12 @@
 """The one order of jobs: rows of trace_jobs, and ids within it.
 
-In:  column names of trace_jobs.   Out: polars expressions to sort by.
+In:  column names of trace_jobs.   Out: what to sort by, and frames in that order.
 Not here: the sorting of large tables (ingest/staging.py).
 """
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 DIGITS = 20
@@ -33,3 +34,20 @@ def job_order(job_id: pl.Expr) -> pl.Expr:
 
 def _widened_number(digits: pl.Expr) -> pl.Expr:
     return digits.str.strip_chars_start("0").str.zfill(DIGITS)
+
+
+def in_trace_order(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Rows in the contract's order, which does not depend on the order of the rows handed in."""
+    number = jobs["job_id"].cast(pl.Int64, strict=False)
+    if number.null_count() == 0 and _is_increasing(jobs["release_s"], jobs["submit_s"], number):
+        return jobs  # most logs are; numbers order as `job_order` does
+    return jobs.with_columns(job_order=job_order(pl.col("job_id"))).sort(KEY_ORDER).drop("job_order")
+
+
+def _is_increasing(*columns: pl.Series) -> bool:
+    """Whether rows are already in strictly increasing lexicographic order."""
+    rises = np.zeros(max(len(columns[0]) - 1, 0), dtype=np.bool_)
+    for column in reversed(columns):
+        step = np.diff(column.to_numpy())
+        rises = (step > 0) | ((step == 0) & rises)
+    return bool(rises.all())

@@ -18,6 +18,7 @@ from hpcopt_assets.contracts.adapter import AdapterDecision, AdapterSnapshot
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.config import CONFIG_MODELS
 from hpcopt_assets.contracts.errors import ContractError
+from hpcopt_assets.contracts.placement_bundle import bundle_json_schema
 from hpcopt_assets.contracts.tables import TABLES
 from hpcopt_assets.contracts.unique import Hashes, Tally, hashes_of, is_among
 
@@ -207,6 +208,7 @@ def _column_json(column: Column) -> dict[str, Any]:
         DType.INT64S: "array",
         DType.UINT8_ARRAY: "array",
         DType.FLOAT32_ARRAY: "array",
+        DType.BINARY: "string",
     }[column.dtype]
     out: dict[str, Any] = {
         "type": [kind, "null"] if column.nullable else kind,
@@ -221,6 +223,8 @@ def _column_json(column: Column) -> dict[str, Any]:
         item = "number" if column.dtype is DType.FLOAT32_ARRAY else "integer"
         return out | {"items": {"type": item, **bounds}, "x-same-length-in-all-rows": True}
     out |= bounds
+    if column.dtype is DType.BINARY:
+        out["contentEncoding"] = "base64"
     if column.dtype is DType.STRINGS:
         out["items"] = {"type": "string"} | ({"enum": list(column.words)} if column.words else {})
     elif column.words is not None:
@@ -244,7 +248,7 @@ def table_json_schema(table: Table) -> dict[str, Any]:
 
 
 def all_json_schemas() -> dict[str, dict[str, Any]]:
-    """File name (without .json) -> document: every table, every config file, and the adapter's messages."""
+    """File name (without .json) -> document: tables, config files, the adapter's messages, bundles."""
     tables = {f"table.{table.name}": table_json_schema(table) for table in TABLES.values()}
     configs = {
         f"config.{name}": {"$schema": DRAFT, **model.model_json_schema()}
@@ -254,4 +258,5 @@ def all_json_schemas() -> dict[str, dict[str, Any]]:
         "adapter_snapshot": AdapterSnapshot.model_json_schema(mode="serialization"),
         "adapter_decision": AdapterDecision.model_json_schema(),
     }
-    return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in adapter.items()}
+    single = adapter | {"placement_bundle": bundle_json_schema()}
+    return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in single.items()}

@@ -10,6 +10,7 @@ import polars as pl
 
 from hpcopt_assets.contracts import vocabulary as v
 from hpcopt_assets.contracts.columns import PROCS_MAX, TIME_MAX_S, Column, DType, Rule, Table
+from hpcopt_assets.contracts.forecast_tables import FORECAST_TABLES
 from hpcopt_assets.contracts.makers import (
     ATTEMPT,
     JOB_ID,
@@ -97,6 +98,7 @@ TRACE_JOBS = Table(
         text("account", "account or project charged", nullable=True),
         text("queue", "queue the job was submitted to", nullable=True),
         text("partition", "partition the job ran in", nullable=True),
+        text("name", "the job's name, or the number of its executable, as the log writes it", nullable=True),
         text("array_job_id", "array the job belongs to", nullable=True),
         text("het_group_id", "heterogeneous job the row is a component of", nullable=True),
         text("preceding_job_id", "job that had to end first", nullable=True),
@@ -386,6 +388,7 @@ TABLES: dict[str, Table] = {
         FIDELITY_VERDICTS,
         CLAIM_VERDICTS,
         *PLACEMENT_TABLES,
+        *FORECAST_TABLES,
     )
 }
 

@@ -105,6 +105,7 @@ LEFT_OUT: dict[LeftOut, str] = {
     LeftOut.BEFORE_WINDOW: "there when that part begins, and not counted",
 }
 SOURCE: dict[EstimateSource, str] = {
+    EstimateSource.MODEL: "a model fitted on jobs that had ended before",
     EstimateSource.HISTORY: "runtimes of the user's last two completed jobs",
     EstimateSource.REQUEST: "the job's own request",
     EstimateSource.FALLBACK: "a fallback, the request being missing",

@@ -40,6 +40,7 @@ ARROW_TYPES = {
     DType.STRING: pa.string(),
     DType.STRINGS: pa.list_(pa.field("element", pa.string())),
     DType.INT64S: pa.list_(pa.field("element", pa.int64())),
+    DType.BINARY: pa.binary(),
 }
 SCHEMA = pa.schema([(column.name, ARROW_TYPES[column.dtype]) for column in TRACE_JOBS.columns])
 RUN_SCHEMA = SCHEMA.append(pa.field("job_order", pa.string()))

@@ -26,6 +26,7 @@ from hpcopt_assets.contracts.config import (
     ProfileConfig,
 )
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
@@ -44,6 +45,7 @@ class Configs:
     profile: ProfileConfig
     synthetic: SyntheticConfig
     placement: PlacementConfig
+    forecast: ForecastConfig
 
     def policy(self, policy_id: str) -> Policy:
         """The policy of that id; ConfigError lists those there are."""

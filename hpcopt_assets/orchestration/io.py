@@ -23,6 +23,7 @@ from hpcopt_assets.orchestration.files import beside
 TABLE_METADATA = "table"
 PREVIEW_ROWS = 5
 PREVIEW_COLUMNS = 12
+PREVIEW_CHARACTERS = 300
 
 
 def part_path(store: Path, asset_path: tuple[str, ...], partition: str | None) -> Path:
@@ -110,8 +111,11 @@ def markdown_table(frame: pl.DataFrame) -> str:
     def cell(value: object) -> str:
         if value is None:
             return ""
+        if isinstance(value, bytes):
+            return f"{len(value):,} bytes"
         text = f"{value:,.6g}" if isinstance(value, float) else str(value)
-        return text.replace("|", "\\|").replace("\n", " ")
+        short = text if len(text) <= PREVIEW_CHARACTERS else f"{text[:PREVIEW_CHARACTERS]}..."
+        return short.replace("|", "\\|").replace("\n", " ")
 
     lines = [
         "| " + " | ".join(shown.columns) + " |",

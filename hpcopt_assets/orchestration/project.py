@@ -53,6 +53,11 @@ class Project:
         return self.home / "data" / "placement"
 
     @property
+    def forecasts(self) -> Path:
+        """One folder of figures a trace."""
+        return self.home / "data" / "forecasts"
+
+    @property
     def duckdb(self) -> Path:
         """The catalog of views over the store."""
         return self.home / "data" / "hpcopt.duckdb"

@@ -19,6 +19,7 @@ from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import InputError, InvariantError
 from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE
 from hpcopt_assets.contracts.vocabulary import (
+    FORECAST,
     Backfill,
     Estimate,
     EstimateSource,
@@ -65,17 +66,19 @@ def replay(
     capacity_procs: int,
     scenario: Scenario = AS_RECORDED,
     *,
+    estimates: pl.DataFrame | None = None,
     is_strict: bool = False,
 ) -> Replay:
     """Replay a trace under a policy on a machine of `capacity_procs` processors.
 
     The schedule has one row per job of the trace, in trace order; a job that takes no part has its reason.
-    The order of the rows handed in does not matter. `is_strict`: check all of the machine's state at every
-    pass, which takes many times as long. A capacity below 1, or a schedule that ends beyond `TIME_MAX_S`,
-    raises `InputError`; a schedule that breaks an invariant raises `InvariantError`, which is a fault of this
+    The order of the rows handed in does not matter. `estimates` (`runtime_estimates`) are needed by policies
+    that believe forecasts. `is_strict`: check all of the machine's state at every pass, which takes many
+    times as long. A capacity below 1, or a schedule that ends beyond `TIME_MAX_S`, raises `InputError`; one
+    that breaks an invariant raises `InvariantError`, which is a fault of this
     program.
     """
-    workload = select_workload(jobs, capacity_procs, scenario)
+    workload = select_workload(jobs, capacity_procs, scenario, estimates if policy.is_forecasting else None)
     return to_replay(workload, policy, _run(workload, policy, is_strict=is_strict))
 
 
@@ -157,6 +160,9 @@ def _sources(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outc
             workload.is_fallback, EstimateSource.FALLBACK.code, EstimateSource.REQUEST.code
         ).astype(np.int8)
         numbers[replayed.has_history] = EstimateSource.HISTORY.code
+        if policy.estimate in FORECAST and workload.forecast is not None:
+            told = workload.forecast.source
+            numbers = np.where(told >= 0, told, numbers)
     words = {source.code: source.value for source in EstimateSource}
     return _spread(workload, numbers).replace_strict(words, return_dtype=pl.String)
 
@@ -165,7 +171,7 @@ def _run(workload: Workload, policy: Policy, *, is_strict: bool) -> Replayed:
     """What the kernel makes of a workload under a policy."""
     from hpcopt_assets.simulate.kernel.arrays import replay_arrays
 
-    estimate_s, hold_s = workload.believed_s(policy.estimate), workload.believed_s(policy.hold)
+    estimate_s, hold_s = workload.estimate_s(policy), workload.hold_s(policy)
     uses_history = Estimate.USER_HISTORY in (policy.estimate, policy.hold)
     jobs: dict[str, IntArray | FloatArray | int] = {
         "release_s": workload.release_s,

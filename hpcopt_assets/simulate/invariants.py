@@ -71,14 +71,18 @@ class _Case:
 
 
 def check_schedule(
-    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy | ExternalPolicy, capacity: Capacity
+    jobs: pl.DataFrame,
+    schedule: pl.DataFrame,
+    policy: Policy | ExternalPolicy,
+    capacity: Capacity,
+    estimates: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """One row of `invariant_report` for every word of `Invariant`.
+    """One row of `invariant_report` for every word of `Invariant`; `estimates` as the replay was given them.
 
     A rule that does not bind the policy, or that nothing in the schedule puts to the test, is NOT_ASSESSED
     and says why. A capacity below 1 raises `InputError`.
     """
-    case = _confront(jobs, schedule, policy, capacity)
+    case = _confront(jobs, schedule, policy, capacity, estimates)
     checks: dict[Invariant, Callable[[_Case], Finding]] = {
         Invariant.EVERY_JOB_STARTS_ONCE: _starts_once,
         Invariant.NO_START_BEFORE_RELEASE: _not_before_release,
@@ -101,9 +105,13 @@ def check_schedule(
 
 
 def _confront(
-    jobs: pl.DataFrame, schedule: pl.DataFrame, policy: Policy | ExternalPolicy, capacity: Capacity
+    jobs: pl.DataFrame,
+    schedule: pl.DataFrame,
+    policy: Policy | ExternalPolicy,
+    capacity: Capacity,
+    estimates: pl.DataFrame | None,
 ) -> _Case:
-    workload = select_workload(jobs, capacity.procs, Scenario(capacity_steps=capacity.steps))
+    workload = select_workload(jobs, capacity.procs, Scenario(capacity_steps=capacity.steps), estimates)
     # A job may stand in a trace more than once (attempts): its first row is matched with the first start.
     nth = pl.col("job_id").cum_count().over("job_id").alias("nth")
     starts = schedule.filter(pl.col("start_s").is_not_null()).select(
@@ -117,8 +125,8 @@ def _confront(
             "limit_s": workload.limit_s,
             "runtime_s": workload.replayed_runtime_s(policy.overrun),
             "user": workload.user,
-            "estimate_s": workload.believed_s(policy.estimate),
-            "hold_s": workload.believed_s(policy.hold),
+            "estimate_s": workload.estimate_s(policy),
+            "hold_s": workload.hold_s(policy),
             "score": _scores(workload, policy),
         }
     ).with_columns(nth)

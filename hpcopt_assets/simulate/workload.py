@@ -12,16 +12,20 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.errors import EvidenceError
-from hpcopt_assets.contracts.order import KEY_ORDER, job_order
+from hpcopt_assets.contracts.adapter import ExternalPolicy
+from hpcopt_assets.contracts.config import Policy
+from hpcopt_assets.contracts.errors import EvidenceError, InputError
+from hpcopt_assets.contracts.order import in_trace_order
 from hpcopt_assets.contracts.vocabulary import (
+    FORECAST,
     Estimate,
     JobState,
     LeftOut,
     Overrun,
-    RequestKind,
 )
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, limits
 from hpcopt_assets.measures.schedule import NO_USER, BoolArray, IntArray
+from hpcopt_assets.simulate.forecast import Forecast, forecast_of
 from hpcopt_assets.simulate.scenario import (
     AS_RECORDED,
     NOT_GIVEN_S,
@@ -29,11 +33,6 @@ from hpcopt_assets.simulate.scenario import (
     apply_scenario,
     check_scenario,
 )
-
-DEFAULT_LIMIT_S = 86_400
-# Stands in for a request when no earlier job of the trace has one.
-SHORTEST_ESTIMATE_S = 1
-# A job believed to run for no time at all would never hold a processor in the shadow time.
 
 NEEDED = (
     *("trace_id", "job_id", "attempt", "submit_s", "release_s", "start_s"),
@@ -69,6 +68,7 @@ class Workload:
     given_start_s: IntArray
     capacity_steps: tuple[tuple[int, int], ...] = ()
     begin_s: int = NOT_GIVEN_S
+    forecast: Forecast | None = None
 
     def __len__(self) -> int:
         return int(self.release_s.size)
@@ -119,15 +119,43 @@ class Workload:
             return np.where(is_spared, self.runtime_s, np.minimum(self.runtime_s, self.limit_s))
         return self.runtime_s
 
-    def believed_s(self, estimate: Estimate) -> IntArray:
-        """What each job is believed to run for: at least 1 s, at most its limit."""
+    def estimate_s(self, policy: Policy | ExternalPolicy) -> IntArray:
+        """What a job is believed to run for when it is ordered and tried; its limit where that changes."""
+        return self.believed_s(policy.estimate, policy.guard_k or 0.0)
+
+    def hold_s(self, policy: Policy | ExternalPolicy) -> IntArray:
+        """What a running job is believed to run for; its limit where that changes."""
+        return self.believed_s(policy.hold)
+
+    def believed_s(self, estimate: Estimate, guard_k: float = 0.0) -> IntArray:
+        """What each job is believed to run for: at least 1 s, at most its limit.
+
+        A quantile without forecasts raises `InputError`.
+        """
         if estimate is Estimate.ACTUAL:
             return np.clip(self.runtime_s, SHORTEST_ESTIMATE_S, self.limit_s)
+        if estimate in FORECAST:
+            return self._forecast().believed_s(estimate, guard_k, self.limit_s)
         return self.limit_s
 
+    def _forecast(self) -> Forecast:
+        if self.forecast is None:
+            raise InputError(
+                found="no forecasts",
+                needed="runtime_estimates of the trace, for a policy that believes them",
+                where="replay",
+                next_step="Give them (--estimates; `hpcopt forecast` makes them), or take another policy.",
+            )
+        return self.forecast
 
-def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario = AS_RECORDED) -> Workload:
-    """The replayable jobs of a trace, whatever the order of its rows.
+
+def select_workload(
+    jobs: pl.DataFrame,
+    capacity_procs: int,
+    scenario: Scenario = AS_RECORDED,
+    estimates: pl.DataFrame | None = None,
+) -> Workload:
+    """The replayable jobs of a trace, whatever the order of its rows; `estimates` are `runtime_estimates`.
 
     A job is replayed if its runtime and processors are known and it fits the machine when that is largest; a
     start is not needed. A capacity below 1 or a scenario that makes no sense raises `InputError`; jobs that
@@ -137,7 +165,7 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     largest = max([capacity_procs, *(procs for _, procs in scenario.capacity_steps)])
     ordered = in_trace_order(jobs.select(*NEEDED, *(name for name in _OPTIONAL if name in jobs.columns)))
     known = ordered.select(_KNOWN).with_columns(
-        *_limit(ordered), ordered.select(_left_out(largest).alias("left_out")).to_series()
+        *limits(ordered), ordered.select(_left_out(largest).alias("left_out")).to_series()
     )
     known = known.with_columns(given_start_s=pl.lit(NOT_GIVEN_S), is_replayed=pl.col("left_out").is_null())
     if scenario != AS_RECORDED:
@@ -147,8 +175,9 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
     def column(name: str) -> IntArray:
         return np.ascontiguousarray(kept[name].to_numpy(), dtype=np.int64)
 
+    names = ordered.select(name for name in _NAMES if name in ordered.columns)
     workload = Workload(
-        ordered.select(name for name in _NAMES if name in ordered.columns),
+        names,
         known.select("submit_s", "release_s", "procs", "left_out", "is_replayed"),
         capacity_procs,
         column("release_s"),
@@ -159,26 +188,10 @@ def select_workload(jobs: pl.DataFrame, capacity_procs: int, scenario: Scenario 
         column("given_start_s"),
         scenario.capacity_steps,
         NOT_GIVEN_S if scenario.since_s is None else scenario.since_s,
+        None if estimates is None else forecast_of(names, known["is_replayed"], estimates),
     )
     workload.check_running_set()
     return workload
-
-
-def in_trace_order(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Rows in the contract's order, which does not depend on the order of the rows handed in."""
-    number = jobs["job_id"].cast(pl.Int64, strict=False)
-    if number.null_count() == 0 and _is_increasing(jobs["release_s"], jobs["submit_s"], number):
-        return jobs  # most logs are; numbers order as `job_order` does
-    return jobs.with_columns(job_order=job_order(pl.col("job_id"))).sort(KEY_ORDER).drop("job_order")
-
-
-def _is_increasing(*columns: pl.Series) -> bool:
-    """Whether rows are already in strictly increasing lexicographic order."""
-    rises = np.zeros(max(len(columns[0]) - 1, 0), dtype=np.bool_)
-    for column in reversed(columns):
-        step = np.diff(column.to_numpy())
-        rises = (step > 0) | ((step == 0) & rises)
-    return bool(rises.all())
 
 
 def _left_out(capacity_procs: int) -> pl.Expr:
@@ -201,41 +214,3 @@ def _left_out(capacity_procs: int) -> pl.Expr:
     )
     words = {reason.code: reason.value for reason in conditions}
     return number.replace_strict(words, default=None, return_dtype=pl.String)
-
-
-def _limit(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Columns `limit_s` and `is_fallback` of jobs in trace order.
-
-    A request that is not a positive time counts as missing. In its place stands the registry's limit of the
-    job's partition, else the largest request among jobs, replayed or not, released strictly earlier in the
-    same queue (partition, if no job of the trace has a queue; jobs without one form a queue of their own),
-    else in the trace, else `DEFAULT_LIMIT_S`.
-    """
-    is_limit = (pl.col("requested_runtime_kind") == RequestKind.LIMIT.value) & (
-        pl.col("requested_runtime_s") > 0
-    )
-    queue = "partition" if ordered["queue"].null_count() == ordered.height else "queue"
-    asked = ordered.select(
-        "release_s",
-        "partition_limit_s",
-        queue=pl.col(queue),
-        request=pl.when(is_limit).then(pl.col("requested_runtime_s")),
-    )
-    is_fallback = asked["request"].is_null().alias("is_fallback")
-    if not is_fallback.any():
-        return asked["request"].alias("limit_s"), is_fallback
-    before = pl.col("request").cum_max().forward_fill().shift(1)
-    # Largest request in the rows above. The first row of an instant has only strictly earlier ones above it.
-    limit = (
-        asked.with_columns(in_queue=before.over("queue"), in_trace=before)
-        .with_columns(
-            pl.col("in_queue").first().over("queue", "release_s"),
-            pl.col("in_trace").first().over("release_s"),
-        )
-        .select(
-            limit_s=pl.coalesce(
-                "request", "partition_limit_s", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)
-            )
-        )
-    )
-    return limit["limit_s"], is_fallback

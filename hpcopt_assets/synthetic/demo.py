@@ -88,6 +88,7 @@ def swf_of(demo: Demo, config: SyntheticConfig) -> str:
             "requested_time": workload.requested_s,
             "status": np.where(workload.is_over_request, STATUS_FAILED, STATUS_COMPLETED),
             "user": workload.user,
+            "executable": workload.application,
             "queue": everywhere_one,
             "partition": everywhere_one,
         },

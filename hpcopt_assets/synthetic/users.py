@@ -18,11 +18,15 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class Submissions:
-    """For each arrival in time order: the drawn job that arrives, its user (from 1), its session (from 0)."""
+    """For each arrival in time order: the drawn job that arrives, its user (from 1), its session (from 0).
+
+    Applications count from 1 through all users: no two users share one.
+    """
 
     job: IntArray
     user: IntArray
     session: IntArray
+    application: IntArray
 
 
 def share_out(habits: UserHabits, runtime_s: IntArray, procs: IntArray, rng: Rng) -> Submissions:
@@ -48,11 +52,13 @@ def share_out(habits: UserHabits, runtime_s: IntArray, procs: IntArray, rng: Rng
     order = np.argsort(rng.uniform(0, jobs, sessions)[session] + since_begin, kind="stable")
 
     places = rng.random((habits.users, habits.applications))
-    place = places[user[begins], rng.integers(habits.applications, size=sessions)]
+    nth = rng.integers(habits.applications, size=sessions)
+    place = places[user[begins], nth]
+    application = user[begins] * habits.applications + nth + 1
     wanted = place[session] + rng.normal(0.0, habits.application_spread, jobs)
     job = np.empty(jobs, dtype=np.int64)
     job[np.argsort(wanted, kind="stable")] = _line(runtime_s, procs)
-    return Submissions(job[order], user[order] + 1, session[order])
+    return Submissions(job[order], user[order] + 1, session[order], application[session][order])
 
 
 def draw_requests(habits: UserHabits, by: Submissions, runtime_s: IntArray, rng: Rng) -> IntArray:

@@ -25,12 +25,13 @@ SMALLEST_WORKLOAD = 2
 
 @dataclass(frozen=True)
 class Workload:
-    """Jobs in order of submission; arrays have one entry a job. Users count from 1."""
+    """Jobs in order of submission; arrays have one entry a job. Users and applications count from 1."""
 
     submit_s: IntArray
     runtime_s: IntArray
     procs: IntArray
     user: IntArray
+    application: IntArray
     requested_s: IntArray
     capacity_procs: int
 
@@ -83,6 +84,7 @@ def make_workload(
         runtime_s=runtime_s[by.job],
         procs=procs[by.job],
         user=by.user,
+        application=by.application,
         requested_s=draw_requests(habits, by, runtime_s[by.job], requests_rng),
         capacity_procs=capacity_procs,
     )
@@ -97,6 +99,7 @@ def trace_jobs_of(workload: Workload, trace_id: str) -> pl.DataFrame:
             "requested_runtime_s": workload.requested_s,
             "procs": workload.procs,
             "user": workload.user,
+            "name": workload.application,
         }
     ).with_row_index("source_line", offset=1)
     is_over = pl.col("runtime_s") > pl.col("requested_runtime_s")
@@ -115,6 +118,7 @@ def trace_jobs_of(workload: Workload, trace_id: str) -> pl.DataFrame:
         attempt=pl.lit(1),
         attempt_count=pl.lit(1),
         user=pl.col("user").cast(pl.String),
+        name=pl.col("name").cast(pl.String),
         queue=pl.lit("1"),
         partition=pl.lit("1"),
         quality_flags=pl.when(is_over).then(flag).otherwise(pl.lit([], dtype=pl.List(pl.String))),

@@ -26,6 +26,7 @@ DUCKDB_TYPE = {
     DType.UINT8_ARRAY: "UTINYINT[]",
     DType.FLOAT32_ARRAY: "FLOAT[]",
     # Not DuckDB's ARRAY: its length would be part of the type, and a view must do for any cluster.
+    DType.BINARY: "BLOB",
 }
 
 

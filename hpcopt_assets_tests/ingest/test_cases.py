@@ -28,7 +28,7 @@ def test_minus_one_is_unknown_and_never_a_number(tmp_path: Path):
         50,
     )
     assert (found.jobs["wait_s"].mean(), found.jobs["wait_s"].count()) == (10.0, 2)
-    for column in ("cpu_used_s", "used_memory_bytes", "requested_memory_bytes", "partition"):
+    for column in ("cpu_used_s", "used_memory_bytes", "requested_memory_bytes", "partition", "name"):
         assert found.jobs[column].null_count() == 3
     assert not any(found.jobs.select((pl.col(pl.Int64) == -1).any()).row(0))
 

@@ -62,7 +62,7 @@ def test_every_flag_of_a_line_is_reached():
 def test_all_fields_of_one_line(tmp_path: Path):
     text = """; UnixStartTime: 1000000
 1 100 5 50 4 2.5 1024 8 60 2048 1 3 7 12 0 2 -1 -1
-2 200 0 50 4 2.5 1024 8 60 2048 0 0 0 12 1 0 1 30
+2 200 0 50 4 2.5 1024 8 60 2048 0 0 0 0 1 0 1 30
 """
     found = read_text(text, tmp_path)
     first, second = found.jobs.rows(named=True)
@@ -98,14 +98,15 @@ def test_all_fields_of_one_line(tmp_path: Path):
         "account": None,
         "queue": "0",
         "partition": "2",
+        "name": "12",
         "array_job_id": None,
         "het_group_id": None,
         "preceding_job_id": None,
         "think_time_s": None,
         "quality_flags": ["allocated_differs"],
     }
-    names = ["preceding_job_id", "think_time_s", "state", "user", "partition"]
-    assert [second[name] for name in names] == ["1", 30, JobState.FAILED, "0", "0"]
+    names = ["preceding_job_id", "think_time_s", "state", "user", "partition", "name"]
+    assert [second[name] for name in names] == ["1", 30, JobState.FAILED, "0", "0", "0"]
 
 
 def test_the_registrys_limit_of_a_partition_or_of_a_queue_where_there_is_none(tmp_path: Path):

@@ -114,6 +114,7 @@ class SwfJob:
             "group": text(self.group),
             "queue": text(self.queue),
             "partition": text(self.partition),
+            "name": text(self.executable),
             "preceding_job_id": text(self.preceding) if self.preceding in ids else None,
             "think_time_s": second(self.think_time),
             "quality_flags": {name for name, is_set in flags.items() if is_set},

@@ -47,27 +47,27 @@ def read(name: str, capacity_procs: int | None = None) -> Read:
 FACTS: dict[str, dict[str, Any]] = {
     "CTC-SP2-1996-3.1-cln.swf.gz": {
         "jobs": 77222, "capacity": 338, "peak": 592, "hours_over": 93, "over_request": 7174,
-        "nulls": {"requested_procs": 77222, "procs": 0, "requested_runtime_s": 6, "start_s": 0},
+        "nulls": {"requested_procs": 77222, "procs": 0, "name": 0, "requested_runtime_s": 6, "start_s": 0},
         "zero_runtime": 17, "timezone": "US/Eastern", "lines": (77251, 24, 5, 0),
     },
     "SDSC-SP2-1998-4.2-cln.swf.gz": {
         "jobs": 59715, "capacity": 128, "peak": 202, "hours_over": 238, "over_request": 4134,
-        "nulls": {"runtime_s": 5671, "start_s": 5671, "requested_runtime_s": 66, "procs": 0},
+        "nulls": {"name": 0, "runtime_s": 5671, "start_s": 5671, "requested_runtime_s": 66, "procs": 0},
         "zero_runtime": 10, "timezone": "US/Pacific", "lines": (59763, 26, 22, 0),
     },
     "HPC2N-2002-2.2-cln.swf.gz": {
         "jobs": 202871, "capacity": 240, "peak": 248, "hours_over": 4.6, "over_request": 14817,
-        "nulls": {"wait_s": 1, "start_s": 1, "runtime_s": 0, "requested_runtime_s": 0},
+        "nulls": {"name": 202871, "wait_s": 1, "start_s": 1, "runtime_s": 0, "requested_runtime_s": 0},
         "zero_runtime": 0, "timezone": "Europe/Stockholm", "lines": (202902, 23, 8, 0),
     },
     "KTH-SP2-1996-2.1-cln.swf.gz": {
         "jobs": 28476, "capacity": 100, "peak": 104, "hours_over": 5.7, "over_request": 475,
-        "nulls": {"procs": 1, "start_s": 0},
+        "nulls": {"name": 28476, "procs": 1, "start_s": 0},
         "zero_runtime": 8, "timezone": "Europe/Stockholm", "lines": (28500, 18, 6, 0),
     },
     "SDSC-BLUE-2000-4.2-cln.swf.gz": {
         "jobs": 243306, "capacity": 1152, "peak": 2944, "hours_over": 281, "over_request": 23434,
-        "nulls": {"allocated_procs": 19516, "runtime_s": 10744, "start_s": 10742, "procs": 0},
+        "nulls": {"name": 243306, "allocated_procs": 19516, "runtime_s": 10744, "start_s": 10742, "procs": 0},
         "zero_runtime": 26, "timezone": "US/Pacific", "lines": (243362, 48, 8, 0),
     },
 }  # fmt: skip

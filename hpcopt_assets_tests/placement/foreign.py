@@ -1,4 +1,4 @@
-"""Models and bundles of another maker, built node by node: as an export of a network, with its scaler beside it.
+"""Models and bundles of another maker, node by node: as an export of a network with its scaler beside it.
 
 In:  what the model is like.   Out: bytes of an ONNX model, a bundle as a mapping, what it should say.
 """
@@ -40,7 +40,7 @@ def expected(frame: pl.DataFrame) -> np.ndarray:
 
 
 def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None) -> bytes:
-    """A logistic regression. One input joins scalars, then bits; `output`: probability, logits, maps, labelled."""
+    """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ..."""
     nodes, constants = [], {"bias": np.array([[BIAS]])}
     if len(inputs) == 1:
         constants["w"] = np.concatenate([WEIGHTS["scalars"], WEIGHTS["server_bitmap"]])

@@ -23,7 +23,7 @@ COLUMNS = ("requested_servers", "requested_gpus")
 
 
 def features(cluster, rows):
-    """Of rows (servers, gpus, bitmap, free uplinks by SU and rail, budgets): DERIVED, as the graph has them."""
+    """DERIVED of rows (servers, gpus, bitmap, free uplinks by SU and rail, budgets), by the graph."""
     graph = preprocessing(cluster, COLUMNS, [0.0, 0.0], [1.0, 1.0]).SerializeToString()
     blocks = {
         SCALARS: [row[:2] for row in rows],
@@ -51,7 +51,7 @@ def plainly(cluster, row):
         return counts[su * cluster.rails + rail]
 
     slack = [at(su, rail) - need for su in ring for rail in range(gpus)]
-    out = {name: 0.0 for name in DERIVED}
+    out = dict.fromkeys(DERIVED, 0.0)
     open_of = [
         sum(budgets[rail * planes + plane] > 0 for plane in range(planes)) for rail in range(cluster.rails)
     ]

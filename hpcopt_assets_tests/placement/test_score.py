@@ -160,7 +160,7 @@ def test_snapshots_that_the_seed_does_not_give_are_refused(made):
         score_model(other, open_predictor(made.onnx, made.bundle), made.snapshots)
 
 
-def test_figures_are_drawn_of_all_that_is_known(made):
+def test_figures_are_drawn_of_all_that_is_known():
     rows = simulate(small(), rows=500, seed=9).records
     truth = Truth(rows["cause"], rows["matching_cause"])
     by_cause = np.eye(4)[rows["cause"]] * 0.9 + 0.025

@@ -57,7 +57,7 @@ def test_a_threshold_of_zero_turns_everybody_away(made):
     assert row["failures_avoided_count"] < 30
 
 
-def test_cost_is_what_the_config_says(made, rows):
+def test_cost_is_what_the_config_says(rows):
     for row in rows.values():
         cost = 1.5 * row["failed_count"] + row["good_turned_away_count"]
         assert row["cost_per_attempt"] == pytest.approx(cost / 300)

@@ -6,7 +6,15 @@ import polars as pl
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.config import RESERVED, Policy
-from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder, Estimate, Order, Overrun
+from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
+from hpcopt_assets.contracts.vocabulary import (
+    Backfill,
+    BackfillOrder,
+    Estimate,
+    EstimateSource,
+    Order,
+    Overrun,
+)
 from hpcopt_assets_tests.builders import job, trace
 
 CAPACITY = 8
@@ -76,6 +84,7 @@ def policy(
     estimate: str = "requested",
     hold: str = "requested",
     overrun: str = "extend",
+    guard_k: float = 0.5,
 ) -> Policy:
     """A policy by its parameters; the defaults are plain EASY."""
     return Policy(
@@ -88,6 +97,7 @@ def policy(
         hold=hold,
         overrun=overrun,
         half_life_s=HALF_LIFE_S if order == Order.FAIRSHARE else None,
+        guard_k=guard_k if estimate in (Estimate.P10, Estimate.P50) else None,
         is_bound="actual" in (estimate, hold),
     )
 
@@ -99,7 +109,20 @@ def is_defined(order: str, backfill: str, backfill_order: str, *beliefs_and_over
     return backfill == Backfill.EASY or (order, backfill_order, *beliefs_and_overrun[:2]) == RESERVED
 
 
-POLICIES = [
+def forecasts(frame: pl.DataFrame) -> pl.DataFrame:
+    """`runtime_estimates` of the jobs, by their numbers alone; every fifth job has none."""
+    rows = []
+    for number, row in enumerate(frame.select("trace_id", "job_id", "attempt", "submit_s").iter_rows()):
+        p10_s, between, above = 1.0 + number * 7 % 5 / 4, number * 3 % 11 / 8, number * 5 % 7 * 9.5
+        source = EstimateSource.MODEL if number % 2 else EstimateSource.HISTORY
+        if number % 5 != 4:
+            rows.append((*row, p10_s, p10_s + between, p10_s + between + above, source.value))
+    names = ("trace_id", "job_id", "attempt", "submit_s", "p10_s", "p50_s", "p90_s", "source")
+    schema = {name: kind for name, kind in RUNTIME_ESTIMATES.polars_schema().items() if name in names}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+EVERY_POLICY = [
     policy(*parameters)
     for parameters in product(
         Order.words(),
@@ -111,8 +134,15 @@ POLICIES = [
     )
     if is_defined(*parameters)
 ]
+POLICIES = [each for each in EVERY_POLICY if not each.is_forecasting]
+FORECASTING = [each for each in EVERY_POLICY if each.is_forecasting]
 RESERVING = [each for each in POLICIES if each.backfill is Backfill.CONSERVATIVE]
-ANY_POLICY = st.one_of(st.sampled_from(RESERVING), st.sampled_from(POLICIES))
-# Every second one reserves: there are two of that kind among hundreds.
+ANY_POLICY = st.one_of(
+    st.sampled_from(RESERVING),
+    st.sampled_from(POLICIES),
+    st.sampled_from(POLICIES),
+    st.sampled_from(FORECASTING),
+)
+# Reserving policies are two among hundreds and would hardly be drawn.
 FCFS, EASY = policy(backfill="none"), policy()
 EASY_POLICIES = [each for each in POLICIES if each.backfill is Backfill.EASY and each.order is Order.SUBMIT]

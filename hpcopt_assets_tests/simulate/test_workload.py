@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.order import in_trace_order
 from hpcopt_assets.contracts.vocabulary import Estimate, LeftOut, Overrun
-from hpcopt_assets.simulate.workload import in_trace_order, select_workload
+from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.simulate.strategies import CAPACITY, jobs
 

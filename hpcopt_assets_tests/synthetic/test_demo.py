@@ -37,6 +37,7 @@ def test_lines_are_the_jobs(small: SyntheticConfig, demo: Demo) -> None:
     submit_s = small.demo.unix_start_s + fields["submit"]
     assert submit_s.tolist() == demo.workload.submit_s.tolist()
     assert (submit_s + fields["wait"]).tolist() == demo.start_s.tolist()
+    assert fields["executable"].tolist() == demo.workload.application.tolist()
     assert fields["submit"][0] == 0
     assert set(fields["status"][demo.workload.is_over_request]) <= {0}
     assert set(fields["status"][~demo.workload.is_over_request]) == {1}

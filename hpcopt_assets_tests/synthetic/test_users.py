@@ -44,6 +44,16 @@ def test_sessions_are_of_like_jobs_of_one_user(config: SyntheticConfig, drawn: W
     assert within < 0.3 * log_runtime.var()
 
 
+def test_a_session_runs_one_application_of_its_user(config: SyntheticConfig, drawn: Workload) -> None:
+    """Which no other user has, and which the user comes back to."""
+    by = share_out(config.users, drawn.runtime_s, drawn.procs, np.random.default_rng(0))
+    pairs = np.unique(np.stack([by.session, by.user, by.application]), axis=1)
+    assert pairs.shape[1] == by.session.max() + 1
+    each = config.users.applications
+    assert ((by.application - 1) // each + 1).tolist() == by.user.tolist()
+    assert np.unique(by.application).tolist() == list(range(1, config.users.users * each + 1))
+
+
 def test_sessions_of_several_users_interleave(config: SyntheticConfig, drawn: Workload) -> None:
     by = share_out(config.users, drawn.runtime_s, drawn.procs, np.random.default_rng(0))
     is_next = np.diff(by.session) == 0
@@ -91,7 +101,7 @@ def test_every_request_covers_its_job_up_to_the_grace(
     runtime_s, user = runtime_s[order], user[order]
     session = np.unique(user, return_inverse=True)[1]
     habits = config.users.model_copy(update={"overrun_grace_s": grace_s})
-    by = Submissions(np.arange(user.size), user, session)
+    by = Submissions(np.arange(user.size), user, session, user)
     requested_s = draw_requests(habits, by, runtime_s, np.random.default_rng(0))
     assert set(requested_s) <= set(habits.popular_requests_s)
     assert np.all(runtime_s <= requested_s + grace_s)

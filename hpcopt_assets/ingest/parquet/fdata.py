@@ -43,6 +43,7 @@ FIELDS: tuple[Field, ...] = (
     Text("exit_code", ("ec",)),
     Instant("deleted", ("deldt",), is_judged=False),
     Text("user", ("usr",)),
+    Text("name", ("jnam",)),
 )
 
 

@@ -39,6 +39,7 @@ FIRST = (
     "group",
     "account",
     "queue",
+    "name",
     "ctime",
     "qtime",
     "etime",

@@ -38,6 +38,7 @@ ATTRIBUTES = {
     "account": "account",
     "project": "project",
     "queue": "queue",
+    "name": "jobname",
     "ctime": "ctime",
     "qtime": "qtime",
     "etime": "etime",

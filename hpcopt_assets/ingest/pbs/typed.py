@@ -52,7 +52,7 @@ DEFAULT_PROJECT = "_pbs_project_default"
 # What PBS writes for a job of no project.
 KEPT = (
     *("source_line", "kind", "job_id", "local_s", "epoch_s", "text_hash"),
-    *("user", "group", "account", "queue", "array_indices"),
+    *("user", "group", "account", "queue", "name", "array_indices"),
     *INSTANTS,
     *("limit_s", "requested_procs", "allocated_procs", "nodes", "gpus", "requested_memory_bytes"),
     *("exit_status", "used_walltime", "used_cput", "used_memory"),

@@ -21,7 +21,7 @@ JOB = ("cluster", "base_id")
 SUBMISSION = (*JOB, "owner", "submit_s")
 NUMBER = ("root", "cluster", "owner")
 PLACE = ("source_file", "source_line", "lines_count")
-IDENTITY = ("number", "user", "uid")
+IDENTITY = ("number", "user", "uid", "name")
 # Of rows that tell the same of a job, these are the last to choose by: what they say, all rows were given.
 USAGE_SCHEMA = {"row": pl.get_index_type(), "step_memory_bytes": pl.Float64, "step_cpu_s": pl.Float64}
 PENDING, RUNNING, REQUEUED, UNKNOWN = (
@@ -83,7 +83,7 @@ def _latest(jobs: pl.DataFrame) -> pl.DataFrame:
     is_open = state.is_in([RUNNING, UNKNOWN]) & pl.col("logged_end_s").is_null()
     rank = pl.when(state == PENDING).then(0).when((state == RUNNING) | is_open).then(1).otherwise(2)
     rows = jobs.filter(is_repeated).with_columns(
-        rank=rank, user=pl.coalesce("user", pl.col("user").max().over(SUBMISSION))
+        *(pl.coalesce(name, pl.col(name).max().over(SUBMISSION)) for name in ("user", "name")), rank=rank
     )
     first = ["rank", "logged_end_s", "runtime_s", *(flag.value for flag in FLAGS)]
     content = [name for name in jobs.columns if name not in (*first, *IDENTITY, *PLACE)]

@@ -10,6 +10,7 @@ import csv
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from hpcopt_assets.contracts.errors import TraceError
 
@@ -19,7 +20,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 USED = _words(
-    "jobid jobidraw cluster user uid group gid account partition state "
+    "jobid jobidraw cluster user uid group gid account partition jobname state "
     "submit eligible start end elapsed elapsedraw suspended totalcpu timelimit timelimitraw "
     "reqcpus ncpus alloccpus ntasks nnodes allocnodes nodelist reqmem maxrss reqtres alloctres"
 )
@@ -142,7 +143,8 @@ class Layout:
         """The fields of a line, those that free text was cut into joined again; None where in doubt.
 
         A reading counts if what stands in each column looks like one of its kind. The line is understood
-        if all readings agree on where the columns stand that are used.
+        if all readings agree on where the columns stand that are used. Free text on whose edges they do not
+        agree is left empty where it is used: no job is lost for its name.
         """
         extra = len(fields) - self.count
         if extra < 0 or extra > EXTRA_MAX:
@@ -170,7 +172,11 @@ class Layout:
         used = set(self.used.values())
         if any(len(shifts[k]) > 1 and not used.isdisjoint(part) for k, part in enumerate(parts)):
             return None
-        return self._joined(fields, [min(shift) for shift in shifts])
+        found = self._joined(fields, [min(shift) for shift in shifts])
+        for part, (before, after) in zip(parts, pairwise(shifts), strict=False):
+            if part.stop in used and (len(before) > 1 or len(after) > 1):
+                found[part.stop] = ""
+        return found
 
     def _joined(self, fields: list[str], shifts: list[int]) -> list[str]:
         found: list[str] = []

@@ -35,6 +35,8 @@ LABELS = {
     "group": pl.coalesce("group", "gid"),
     "account": pl.col("account"),
     "partition": pl.col("partition"),
+    "name": pl.col("jobname").str.extract(r"^([^\n]+)"),
+    # Its first line: of free text in the last column the others are not kept.
 }
 CANCELLED, RUNNING, PENDING, REQUEUED, UNKNOWN = (
     word.value

@@ -217,6 +217,7 @@ def _piece(lines: pl.DataFrame) -> pl.DataFrame:
         "group": _text("group"),
         "queue": _text("queue"),
         "partition": _text("partition"),
+        "name": _text("executable"),
         "preceding_job_id": pl.when(~pl.col("is_dangling")).then(_text("preceding")),
         "think_time_s": _seconds("think_time"),
         "quality_flags": _own_flags(),

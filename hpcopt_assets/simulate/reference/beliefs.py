@@ -12,10 +12,11 @@ from collections import defaultdict
 
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.vocabulary import Estimate, Order
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.measures.schedule import NO_USER
 from hpcopt_assets.simulate import scores
 from hpcopt_assets.simulate.reference.views import Queued
-from hpcopt_assets.simulate.workload import SHORTEST_ESTIMATE_S, Workload
+from hpcopt_assets.simulate.workload import Workload
 
 HISTORY_JOBS = 2
 # How many of a user's last completed jobs the estimate is drawn from.
@@ -89,6 +90,8 @@ class Beliefs:
         self._actual_s: list[int] = workload.believed_s(Estimate.ACTUAL).tolist()
         self._f1: list[float] = scores.f1(workload.release_s, workload.limit_s, workload.procs).tolist()
         self._unicef_weight: list[float] = scores.unicef_weight(workload.limit_s, workload.procs).tolist()
+        self._guard_k = policy.guard_k or 0.0
+        self._quantile_s = {} if workload.forecast is None else workload.forecast.quantile_s
         self._history = History()
         self._usage = Usage(min(self._release_s, default=0), policy.half_life_s or 1)
 
@@ -101,13 +104,13 @@ class Beliefs:
 
     def view(self, position: int, now_s: int) -> Queued:
         """A job as it looks now."""
-        estimate_s = self._believed_s(position, self._estimate)
+        estimate_s = self._believed_s(position, self._estimate, self._guard_k)
         return Queued(
             self._order_key(position, estimate_s, now_s),
             position,
             self._procs[position],
             estimate_s,
-            self._believed_s(position, self._hold),
+            self._believed_s(position, self._hold, 0.0),
             self._limit_s[position],
             self._estimate is Estimate.USER_HISTORY and self._mean_s(position) is not None,
         )
@@ -115,7 +118,7 @@ class Beliefs:
     def _mean_s(self, position: int) -> int | None:
         return self._history.mean_s(self._user[position])
 
-    def _believed_s(self, position: int, estimate: Estimate) -> int:
+    def _believed_s(self, position: int, estimate: Estimate, guard_k: float) -> int:
         """What a job is believed to run for, in [1 s, its request]."""
         limit_s = self._limit_s[position]
         match estimate:
@@ -126,6 +129,21 @@ class Beliefs:
             case Estimate.USER_HISTORY:
                 mean_s = self._mean_s(position)
                 return limit_s if mean_s is None else min(max(mean_s, SHORTEST_ESTIMATE_S), limit_s)
+            case Estimate.P10:
+                return self._forecast_s(position, Estimate.P10, Estimate.P50, guard_k)
+            case Estimate.P50:
+                return self._forecast_s(position, Estimate.P50, Estimate.P90, guard_k)
+            case Estimate.P90:
+                return self._forecast_s(position, Estimate.P90, Estimate.P90, 0.0)
+
+    def _forecast_s(self, position: int, low: Estimate, high: Estimate, guard_k: float) -> int:
+        """The lower quantile, moved towards the higher one; the request where nobody forecast the job."""
+        limit_s = self._limit_s[position]
+        value = float(self._quantile_s[low][position])
+        if math.isnan(value):
+            return limit_s
+        guarded = value + guard_k * (float(self._quantile_s[high][position]) - value)
+        return min(max(math.ceil(guarded), SHORTEST_ESTIMATE_S), limit_s)
 
     def _order_key(self, position: int, estimate_s: int, now_s: int) -> float:
         """The smallest goes first. Products are taken in the order written: rounding decides ties."""

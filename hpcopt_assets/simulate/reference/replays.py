@@ -13,13 +13,14 @@ from hpcopt_assets.contracts.adapter import ExternalPolicy
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import Backfill, BackfillOrder
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.simulate.reference.beliefs import Beliefs
 from hpcopt_assets.simulate.reference.conservative import Conservative
 from hpcopt_assets.simulate.reference.machine import Machine, Plan, ReplayedJob, World
 from hpcopt_assets.simulate.reference.passes import PassByPass
 from hpcopt_assets.simulate.reference.views import Queued
 from hpcopt_assets.simulate.scenario import NOT_GIVEN_S
-from hpcopt_assets.simulate.workload import SHORTEST_ESTIMATE_S, Workload
+from hpcopt_assets.simulate.workload import Workload
 
 
 def replay_starts(workload: Workload, policy: Policy) -> list[int]:

@@ -11,7 +11,9 @@ import pytest
 
 from hpcopt_assets.contracts.errors import TraceError
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RejectCode, RequestKind
-from hpcopt_assets.ingest.parquet.fdata import read_fdata
+from hpcopt_assets.ingest.parquet.columns import find_columns
+from hpcopt_assets.ingest.parquet.fdata import FIELDS, read_fdata
+from hpcopt_assets.ingest.parsed import SourceFile
 from hpcopt_assets_tests.ingest.parquet.helpers import (
     FDATA_SCHEMA,
     JAPAN,
@@ -32,14 +34,14 @@ def job(folder: Path, types: dict[str, Any] | None = None, /, **columns: Any) ->
 
 
 def test_a_plain_job(tmp_path: Path) -> None:
-    row = job(tmp_path, mmszu=5e9, usctmut=1_500_000.0)
+    row = job(tmp_path, jnam="jnam_8", mmszu=5e9, usctmut=1_500_000.0)
     assert {name: value for name, value in row.items() if value is not None} == {
         "trace_id": "made", "job_id": "jid_1", "source_file": "a.parquet", "source_line": 1,
         "submit_s": T0, "release_s": T0, "hold_s": 0, "start_s": T0 + 5, "end_s": T0 + 105,
         "wait_s": 5, "runtime_s": 100, "requested_runtime_s": 3600, "requested_runtime_kind": "limit",
         "procs": 96, "requested_procs": 96, "allocated_procs": 96, "nodes": 2,
         "used_memory_bytes": 5_000_000_000, "cpu_used_s": 1500.0, "state": "COMPLETED",
-        "attempt": 1, "attempt_count": 1, "user": "usr_3", "quality_flags": [],
+        "attempt": 1, "attempt_count": 1, "user": "usr_3", "name": "jnam_8", "quality_flags": [],
     }  # fmt: skip
 
 
@@ -272,7 +274,9 @@ def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
 
 
 def test_the_published_columns(test_data: Path) -> None:
-    parsed = parse(read_fdata, test_data / "traces" / "parquet" / "FDATA_schema_0rows.parquet")
+    path = test_data / "traces" / "parquet" / "FDATA_schema_0rows.parquet"
+    assert find_columns(SourceFile(path, path.name), FIELDS).spelled["name"] == "jnam"
+    parsed = parse(read_fdata, path)
     assert (parsed.counts.lines, parsed.refused) == (0, [])
     assert jobs_of(parsed).is_empty()
     assert (parsed.machine.computer, parsed.machine.timezone) == ("Fugaku", "Asia/Tokyo")

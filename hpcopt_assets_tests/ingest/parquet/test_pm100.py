@@ -204,6 +204,7 @@ def test_memory_gpus_and_names(tmp_path: Path) -> None:
     row = job(tmp_path, mem_req=475, mem_alloc=3800, num_gpus_req=4, num_gpus_alloc=64)
     assert row["requested_memory_bytes"] == 475 * 2**30
     assert (row["gpus"], row["user"], row["group"], row["partition"]) == (64, "310", "25200", "1")
+    assert row["name"] is None  # nothing in the log names a job
     assert job(tmp_path, num_gpus_req=0, num_gpus_alloc=0)["gpus"] == 0
     assert job(tmp_path, num_gpus_req=4, num_gpus_alloc=0)["gpus"] == 4
     assert job(tmp_path)["gpus"] is None

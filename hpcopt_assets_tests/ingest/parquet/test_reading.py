@@ -78,7 +78,7 @@ def test_embeddings_and_power_are_never_read(
 def test_only_named_columns_are_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", [fdata()], FDATA_SCHEMA)
     found = find_columns(SourceFile(path, "a.parquet"), FIELDS)
-    assert {"embedding", "jnam", "qdt"}.isdisjoint(found.dtypes)
+    assert {"embedding", "pclass", "qdt"}.isdisjoint(found.dtypes)
     (piece,) = found.pieces()
     assert piece.columns == ["source_line", *(f"raw:{name}" for name in found.dtypes)]
 

@@ -43,6 +43,12 @@ def test_a_second_rerun_record_that_says_more_is_the_same_rerun(tmp_path: Path) 
     assert found["runtime_s"].to_list() == [600, 3600]
 
 
+@pytest.mark.parametrize(("told", "name"), [("", "early"), ("jobname=late", "late"), ("jobname=", "early")])
+def test_the_end_names_a_job_else_another_record_of_it(tmp_path: Path, told: str, name: str) -> None:
+    start = ended("jobname=early").replace(";E;", ";S;").replace(" end=1710068460", "")
+    assert only(read(start + ended(told), tmp_path))["name"] == name
+
+
 QUOTES = r"""
 03/10/2024 12:00:00;E;55.srv;user=u2 group=g account="proj=alpha beta" jobname="my run" queue=workq qtime=1710064800 etime=1710064800 start=1710068400 end=1710072000 Exit_status=0
 03/10/2024 12:00:01;E;56.srv;user=u3 group=g account="x\" user=\"root" jobname=a;b queue=workq qtime=1710064800 etime=1710064800 start=1710068400 end=1710072000 Exit_status=0
@@ -55,6 +61,7 @@ def test_quoted_values_hold_spaces_quotes_and_equals_signs(tmp_path: Path) -> No
     assert found["user"].to_list() == ["u2", "u3", "u4"]
     assert found["account"].to_list() == ["proj=alpha beta", 'x" user="root', "x"]
     assert found["queue"].to_list() == ["workq"] * 3
+    assert found["name"].to_list() == ["my run", "a;b", "c"]
     assert found["runtime_s"].to_list() == [3600] * 3
     assert found["wait_s"].to_list() == [3600] * 3
     assert [list(flags) for flags in found["quality_flags"]] == [[], [], ["duplicate_attribute"]]

@@ -65,8 +65,8 @@ class Job:
     def _base(self, eligible_s: int) -> str:
         account = self.account.replace("\\", "\\\\").replace('"', '\\"')
         return (
-            f'user={self.user} group=g1 account="{account}" jobname=x queue=workq ctime={self.submit_s} '
-            f"qtime={self.submit_s} etime={eligible_s}"
+            f'user={self.user} group=g1 account="{account}" jobname=run_of_{self.user} queue=workq '
+            f"ctime={self.submit_s} qtime={self.submit_s} etime={eligible_s}"
         )
 
     def _asked(self) -> str:
@@ -139,6 +139,7 @@ class Job:
             "nodes": self.nodes if is_told else None,
             "user": self.user if is_told else None,
             "account": self.account if is_told else None,
+            "name": f"run_of_{self.user}" if is_told else None,
             "attempt_count": max(len(self.runs), 1),
         }
         if not self.runs:

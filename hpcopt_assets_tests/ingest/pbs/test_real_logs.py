@@ -27,6 +27,7 @@ def test_openpbs_log(test_data: Path) -> None:
     assert jobs["procs"].equals(jobs["allocated_procs"].rename("procs"))
     assert jobs["runtime_s"].is_between(1_800, 1_810).all()
     assert jobs["quality_flags"].list.len().sum() == 0
+    assert jobs["name"].to_list() == ["job01"] * 200
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_torque_records(torque: tuple[Parsed, pl.DataFrame]) -> None:
 @pytest.mark.parametrize(
     ("job_id", "wanted"),
     [
-        ("45.server.example", {"procs": 4, "nodes": 2, "runtime_s": 106, "state": "COMPLETED"}),
+        ("45.server.example", {"procs": 4, "nodes": 2, "runtime_s": 106, "name": "job01"}),
         ("161299[389].server.example", {"procs": 16, "array_job_id": "161299", "wait_s": 20_806}),
         ("621344.server.example", {"state": "CANCELLED", "runtime_s": 71}),
         ("268279.server.example", {"state": "TIMEOUT", "procs": 40, "runtime_s": 43_175}),
@@ -59,7 +60,7 @@ def test_torque_records(torque: tuple[Parsed, pl.DataFrame]) -> None:
         ("7904", {"gpus": 1, "procs": 28, "quality_flags": ["eligible_unknown"]}),
         ("3073070.[hostname_1]", {"state": "TIMEOUT", "nodes": 1, "gpus": 4, "procs": 48}),
         ("63.server.example", {"state": "RUNNING", "end_s": None}),
-        ("80.server.example", {"state": "PENDING", "user": None}),
+        ("80.server.example", {"state": "PENDING", "user": None, "name": None}),
     ],
 )
 def test_jobs_of_the_torque_records(

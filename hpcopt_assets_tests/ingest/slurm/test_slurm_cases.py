@@ -101,6 +101,7 @@ def test_a_pipe_in_the_name_and_one_at_the_end(tmp_path: Path):
         ("11", "FAILED", 120, 8),
         ("12", "COMPLETED", 180, 2),
     ]
+    assert found.of("name") == ["plain", "mc|run 2", "tail"]
     assert found.flags["11"] - found.flags["10"] == {QualityFlag.RECOVERED_FIELDS}
     assert found.parsed.counts.merged == 3
 
@@ -218,6 +219,16 @@ def test_steps_are_folded_into_their_job(tmp_path: Path):
     assert one["requested_memory_bytes"] / GIB == pytest.approx(7.81, abs=0.005)
     assert one["used_memory_bytes"] / one["requested_memory_bytes"] == pytest.approx(0.732, abs=0.0005)
     assert (found.parsed.counts.merged, found.parsed.facts) == (4, {"steps_folded": 3})
+
+
+def test_a_step_never_names_its_job(tmp_path: Path):
+    rows = [
+        job(JobID="1", JobName="mine"),
+        step("1.batch", JobName="batch"),
+        job(JobID="2", JobName=""),
+        step("2.0", JobName="a.out"),
+    ]
+    assert read(dump(*rows), tmp_path).of("job_id", "name") == [("1", "mine"), ("2", None)]
 
 
 def test_cpu_time_is_that_of_the_steps_only_where_the_job_tells_none(tmp_path: Path):

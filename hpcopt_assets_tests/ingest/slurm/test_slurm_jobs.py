@@ -194,6 +194,20 @@ def test_dumps_that_name_the_user_in_other_ways_tell_of_the_same_job(
         assert found.only()["user"] == (user or second["User"])
 
 
+@pytest.mark.parametrize("silent", [{}, {"JobName": ""}])
+def test_a_record_without_a_name_has_that_of_its_submission(silent: dict[str, str], tmp_path: Path):
+    seen = {**RUNNING, "Elapsed": "00:10:00"}
+    found = in_all_orders(tmp_path, job(**seen, JobName="sweep"), job() | silent)
+    assert found.of("state", "name") == [("COMPLETED", "sweep")]
+    found = in_all_orders(tmp_path, job(**seen, JobName="sweep"), job(JobName="renamed"))
+    assert found.of("state", "name") == [("COMPLETED", "renamed")]
+
+
+def test_a_name_decides_last_which_record_stands_for_a_job(tmp_path: Path):
+    found = in_all_orders(tmp_path, job(JobName="z", NCPUS="2"), job(JobName="a", NCPUS="4"))
+    assert found.of("procs", "name") == [(4, "a")]
+
+
 def test_a_user_that_both_name_and_that_differs_parts_two_jobs(tmp_path: Path):
     for one, other in (({"User": "a"}, {"User": "b"}), ({"User": "1"}, {"UID": "2"})):
         found = in_all_orders(tmp_path, job() | one, job() | other)

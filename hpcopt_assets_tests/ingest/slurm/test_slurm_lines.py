@@ -117,6 +117,7 @@ def test_pipes_in_the_one_free_text_column(end: str, tmp_path: Path):
     rows = [job(JobID=k, JobName=name, NCPUS=4) for k, name in enumerate(names)]
     found = read(dump(*rows, columns=list(FIELDS), end=end), tmp_path)
     assert found.of("job_id", "state", "procs") == [(str(k), "COMPLETED", 4) for k in range(7)]
+    assert found.of("name") == names
     recovered = [QualityFlag.RECOVERED_FIELDS in flags for flags in found.flags.values()]
     assert recovered == [True] * 6 + [False]
 
@@ -129,7 +130,7 @@ def test_several_free_text_columns_are_told_apart_by_what_stands_between(tmp_pat
         job(JobID="3", Comment="|", JobName="7", NCPUS="", WorkDir=""),
     ]
     found = read(dump(*rows, columns=columns), tmp_path)
-    assert found.of("job_id", "procs") == [("1", 4), ("3", None)]
+    assert found.of("job_id", "procs", "name") == [("1", 4, "c|d|e"), ("3", None, "7")]
     assert found.rejects == {3: RejectCode.TOO_MANY_FIELDS}  # `8|/x` may be a folder, of a job without NCPUS
 
 
@@ -146,6 +147,27 @@ def test_free_text_that_can_be_read_in_two_ways_is_refused(tmp_path: Path):
     found = read(dump(row, columns=columns), tmp_path)
     assert found.rejects == {2: RejectCode.TOO_MANY_FIELDS}
     assert found.reasons == ["9 fields, 8 expected"]
+
+
+@pytest.mark.parametrize("texts", [("JobName", "Comment"), ("Comment", "JobName")])
+def test_a_name_whose_edges_are_in_doubt_is_unknown_and_costs_no_job(texts: tuple[str, str], tmp_path: Path):
+    columns = [*PLAIN, *texts, "NCPUS"]
+    rows = [
+        job(JobID="1", JobName="a", Comment="b", NCPUS="4"),
+        job(JobID="2", JobName="a|b", Comment="c", NCPUS="4"),
+        job(JobID="3", JobName="a", Comment="b|c", NCPUS="4"),
+    ]
+    found = read(dump(*rows, columns=columns), tmp_path)
+    assert found.of("job_id", "procs", "name") == [("1", 4, "a"), ("2", 4, None), ("3", 4, None)]
+
+
+@pytest.mark.parametrize("place", range(1, 7))
+def test_a_name_of_several_lines_is_its_first_wherever_it_stands(place: int, tmp_path: Path):
+    columns = [name for name in FIELDS if name != "JobName"]
+    columns.insert(place, "JobName")
+    rows = [job(JobID=k, NCPUS=k, JobName=name) for k, name in ((1, "two\nlines"), (2, "\nb"), (3, "one"))]
+    found = read(dump(*rows, columns=columns), tmp_path)
+    assert found.of("procs", "name") == [(1, "two"), (2, None), (3, "one")]
 
 
 def test_values_never_shift_into_columns_that_are_not_theirs(tmp_path: Path):
@@ -259,6 +281,7 @@ def test_csv_with_quotes_commas_and_newlines(tmp_path: Path):
         row.setdefault("NodeList", "")
     found = read(csv_dump(*rows), tmp_path)
     assert found.of("job_id", "procs", "nodes") == [("1", 4, 2), ("2", 8, 1), ("3", None, None)]
+    assert found.of("name") == ['say "hi", twice', "two", None]
     assert found.parsed.counts.merged == 5
     assert found.parsed.counts.header == 1
 

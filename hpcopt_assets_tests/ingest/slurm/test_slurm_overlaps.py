@@ -1,7 +1,7 @@
 """For all histories: overlapping dumps with differing columns give the table that one complete dump gives.
 
-Dumps see the history at different times, and leave out or blank User, UID, Cluster, JobID or JobIDRaw. The
-last one is made when all is over; what no dump tells of a user stays unknown.
+Dumps see the history at different times, and leave out or blank User, UID, Cluster, JobID, JobIDRaw or
+JobName. The last one is made when all is over; what no dump tells of a user or a name stays unknown.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ class Held:
             rows += _attempt(ids, self.tasks[waiting[0]][0], first_s, (first_s, first_s + 1, first_s + 1))
         user, uid = USERS[self.person]
         return [
-            row | {"Cluster": self.cluster, "User": user, "UID": uid, "Account": self.key} for row in rows
+            {"JobName": self.key}
+            | row
+            | {"Cluster": self.cluster, "User": user, "UID": uid, "Account": self.key}
+            for row in rows
         ]
 
 
@@ -102,7 +105,10 @@ def _attempt(
         "State": state,
         "MaxRSS": "",
     }
-    batch = {name: f"{name_id}.batch" for name, name_id in ids.items()} | {"MaxRSS": f"{end_s - begin_s}K"}
+    batch = {name: f"{name_id}.batch" for name, name_id in ids.items()} | {
+        "MaxRSS": f"{end_s - begin_s}K",
+        "JobName": "batch",
+    }
     return [row, row | batch] if is_over and has_started else [row]
 
 
@@ -144,6 +150,7 @@ class Shape(NamedTuple):
     has_uid: bool
     cluster: str
     ids: tuple[str, ...]
+    name: str
 
 
 SHAPES = st.builds(
@@ -156,20 +163,26 @@ SHAPES = st.builds(
     has_uid=st.booleans(),
     cluster=st.sampled_from(["told", "blank", "none"]),
     ids=st.sampled_from([IDS, IDS[:1], IDS[1:]]),
+    name=st.sampled_from(["told", "blank", "none"]),
 )
+
+
+def rows_told(history: list[Held], shape: Shape) -> list[dict[str, str]]:
+    """The rows of such a dump, with all columns."""
+    rows = [row for place, held in enumerate(history) for row in held.rows(shape.now_s, place)]
+    return [row for row in rows if row["Submit"] >= time(shape.since_s)]
 
 
 def shaped(history: list[Held], shape: Shape) -> list[dict[str, str]]:
     """The rows that such a dump has."""
-    rows = [row for place, held in enumerate(history) for row in held.rows(shape.now_s, place)]
-    rows = [row for row in rows if row["Submit"] >= time(shape.since_s)]
+    rows = rows_told(history, shape)
     for row in rows:
         row["User"] = {"told": row["User"], "uid": row["UID"]}.get(shape.user, "")
         row["Cluster"] = row["Cluster"] if shape.cluster == "told" else ""
+        row["JobName"] = row["JobName"] if shape.name == "told" else ""
     left_out = {name for name in IDS if name not in shape.ids}
-    left_out |= {
-        name for name, is_there in (("User", shape.user), ("Cluster", shape.cluster)) if is_there == "none"
-    }
+    may_lack = {"User": shape.user, "Cluster": shape.cluster, "JobName": shape.name}
+    left_out |= {name for name, is_there in may_lack.items() if is_there == "none"}
     left_out |= set() if shape.has_uid else {"UID"}
     return [{name: value for name, value in row.items() if name not in left_out} for row in rows]
 
@@ -187,13 +200,23 @@ def told_users(dumps: list[list[dict[str, str]]]) -> dict[str, str]:
     return uids | names
 
 
+def told_names(history: list[Held], shapes: list[Shape]) -> set[tuple[str, str, str]]:
+    """Account, id and submission of jobs that some dump names."""
+    return {
+        (row["Account"], row["JobID"], row["Submit"])
+        for shape in shapes
+        if shape.name == "told"
+        for row in rows_told(history, shape)
+    }
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(history=HISTORIES, shapes=st.lists(SHAPES, min_size=2, max_size=4), data=st.data())
 def test_overlapping_dumps_give_the_table_of_a_complete_one(
     history: list[Held], shapes: list[Shape], data: st.DataObject, tmp_path: Path
 ):
-    whole = Shape(FIRST_S + 9 * AGE_S, FIRST_S, "told", has_uid=True, cluster="told", ids=IDS)
-    last = whole._replace(user=shapes[0].user, has_uid=shapes[0].has_uid)
+    whole = Shape(FIRST_S + 9 * AGE_S, FIRST_S, "told", has_uid=True, cluster="told", ids=IDS, name="told")
+    last = whole._replace(user=shapes[0].user, has_uid=shapes[0].has_uid, name=shapes[0].name)
     if len({held.cluster for held in history}) == 1:
         last = last._replace(cluster=shapes[0].cluster)
     dumps = [rows for shape in (last, *shapes[1:]) if (rows := shaped(history, shape))]
@@ -204,11 +227,16 @@ def test_overlapping_dumps_give_the_table_of_a_complete_one(
         lines = data.draw(st.permutations(rows)) + data.draw(st.lists(st.sampled_from(rows), max_size=3))
         texts[f"{k}.log"] = as_pipes(lines, data.draw(st.permutations(list(rows[0]))), "")
     found = read_files(texts, tmp_path)
-    users = told_users(dumps)
+    users, names = told_users(dumps), told_names(history, [last, *shapes[1:]])
     assert expected.rejects == {}
     assert found.parsed.refused == []
+    is_named = [
+        (account, job_id.partition("@")[0], time(submit_s)) in names
+        for account, job_id, submit_s in expected.of("account", "job_id", "submit_s")
+    ]
     wanted = expected.jobs.drop("source_file", "source_line").with_columns(
-        user=pl.col("account").replace_strict(users, default=None, return_dtype=pl.String)
+        user=pl.col("account").replace_strict(users, default=None, return_dtype=pl.String),
+        name=pl.when(pl.Series(is_named)).then("account"),
     )
     got = found.jobs.drop("source_file", "source_line").with_columns(pl.col("user").cast(pl.String))
     assert got.select(wanted.columns).to_dicts() == wanted.to_dicts()

@@ -142,6 +142,7 @@ class SacctJob:
             "used_memory_bytes": 2048 * max(self.step_kib) if self.step_kib and start_s is not None else None,
             "user": self.user,
             "partition": self.partition,
+            "name": self.name.split("\n")[0] or None,
             "attempt": 1,
             "attempt_count": 1,
             "quality_flags": {name for name, is_set in flags.items() if is_set},

@@ -40,6 +40,8 @@ def test_pozidriv(test_data: Path, tmp_path: Path):
     assert first["requested_memory_bytes"] == 48000 * 2**20
     assert jobs["requested_memory_bytes"].max() < 2**40  # no leaked flag is left
     assert jobs["gpus"].null_count() == 11704
+    assert (jobs["name"].null_count(), jobs["name"].n_unique()) == (0, 10377)
+    assert first["name"] == "3594a1a3e1db227a60491d4376b97f97dca9926394a365413a23c9709235eaa9"
     assert Counter(jobs["quality_flags"].explode().drop_nulls()) == {QualityFlag.RUNTIME_OVER_REQUEST: 9}
 
 
@@ -61,7 +63,7 @@ def test_unfinished_and_unknown_states(test_data: Path, tmp_path: Path):
 
 def test_utf8(test_data: Path, tmp_path: Path):
     found = log(test_data, "xdmod-unit-utf8-multibyte-chars.log", tmp_path)
-    assert found.of("job_id", "procs") == [("4103947", 8)]
+    assert found.of("job_id", "procs", "name") == [("4103947", 8, "aàb")]
 
 
 def test_all_107_fields_with_pipes_in_free_text(test_data: Path, tmp_path: Path):

@@ -1,0 +1,120 @@
+"""Jobs as a model sees them: inputs, and labels with the instant at which each became known.
+
+In:  `job_features` and `trace_jobs` of one trace.   Out: `Jobs`.
+Not here: which jobs a fold may look at (splits.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hpcopt_assets.contracts.errors import ContractError
+from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
+from hpcopt_assets.contracts.order import in_trace_order
+from hpcopt_assets.contracts.vocabulary import Inputs, JobState
+from hpcopt_assets.forecast.rounding import to_grid
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, is_completed
+from hpcopt_assets.measures.schedule import BoolArray, FloatArray, IntArray
+
+Matrix = npt.NDArray[np.float32]
+UNKNOWN = -1.0
+# Stands for null in a model's input. Below every value there is, so a split can tell it apart; NaN would be
+# read as zero wherever a feature had none while fitting.
+CHAIN = ("user_procs_request_last2_mean_s", "user_request_last2_mean_s", "user_last2_mean_s")
+# From the closest history to the widest.
+_COLUMNS = FEATURES_OF[Inputs.QUEUE_STATE]
+KEY = ("trace_id", "job_id", "attempt")
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Arrays with one entry a job, in trace order; times in seconds, 0 where not known.
+
+    `target_s` is min(runtime, limit), at least 1: what is forecast. `is_known`: the log tells the runtime;
+    `is_completed`: it also tells the end, at which the runtime becomes known. `day` and `user_day` number the
+    days of submission in the trace's time zone, and the users' shares of them.
+    """
+
+    features: pl.DataFrame
+    submit_s: IntArray
+    end_s: IntArray
+    runtime_s: FloatArray
+    limit_s: FloatArray
+    target_s: FloatArray
+    is_known: BoolArray
+    is_completed: BoolArray
+    has_request: BoolArray
+    day: IntArray
+    user_day: IntArray
+    user: npt.NDArray[np.object_]
+
+    @classmethod
+    def of(cls, features: pl.DataFrame, trace_jobs: pl.DataFrame, timezone: str | None) -> Jobs:
+        """Features and labels of the same jobs; `ContractError` where they are not the same."""
+        jobs = in_trace_order(trace_jobs)
+        if not features.select(KEY).equals(jobs.select(KEY)):
+            raise ContractError(
+                found=f"{features.height} rows of job_features and {jobs.height} of trace_jobs that differ",
+                needed="the same jobs in trace order",
+                where="tables job_features and trace_jobs",
+                next_step="Materialize job_features anew for this trace.",
+            )
+        limit_s = _numbers(features["limit_s"])
+        runtime_s = _numbers(jobs["runtime_s"].fill_null(0))
+        is_over = jobs["runtime_s"].is_not_null() & (jobs["state"] != JobState.RUNNING.value)
+        local = pl.from_epoch("submit_s").dt.replace_time_zone("UTC").dt.convert_time_zone(timezone or "UTC")
+        days = jobs.select("user", day=local.dt.date())
+        return cls(
+            features=features,
+            submit_s=jobs["submit_s"].to_numpy(),
+            end_s=jobs["end_s"].fill_null(0).to_numpy(),
+            runtime_s=runtime_s,
+            limit_s=limit_s,
+            target_s=np.maximum(np.minimum(runtime_s, limit_s), SHORTEST_ESTIMATE_S),
+            is_known=is_over.to_numpy(),
+            is_completed=jobs.select(is_completed()).to_series().to_numpy(),
+            has_request=(features["has_request"] > 0).to_numpy(),
+            day=_numbered(days, "day"),
+            user_day=_numbered(days, "user", "day"),
+            user=jobs["user"].fill_null("unknown").to_numpy(),
+        )
+
+    def __len__(self) -> int:
+        return self.features.height
+
+    @cached_property
+    def _inputs(self) -> Matrix:
+        """All features of all jobs, as a model is given them."""
+        values = self.features.select(_COLUMNS).fill_null(UNKNOWN).to_numpy()
+        return np.ascontiguousarray(to_grid(values).astype(np.float32))
+
+    def prepare(self) -> None:
+        """Compute what threads would else compute twice."""
+        _ = self._inputs, self.nearest_history_s
+
+    def columns(self, names: Sequence[str], rows: BoolArray) -> Matrix:
+        """These features of the jobs in `rows`, as a model is given them: on the grid of rounding.py."""
+        places = np.array([_COLUMNS.index(name) for name in names])
+        chosen: Matrix = self._inputs[np.ix_(np.flatnonzero(rows), places)]
+        return chosen
+
+    @cached_property
+    def nearest_history_s(self) -> FloatArray:
+        """Mean runtime of the last two jobs most like each, else its limit; within [1 s, limit]."""
+        known = self.features.select(pl.coalesce(*CHAIN, "limit_s")).to_series()
+        return np.clip(_numbers(known), SHORTEST_ESTIMATE_S, self.limit_s)
+
+
+def _numbers(column: pl.Series) -> FloatArray:
+    return column.cast(pl.Float64).to_numpy()
+
+
+def _numbered(frame: pl.DataFrame, *names: str) -> IntArray:
+    """Rows numbered from 0 by what these columns hold, null included."""
+    return (frame.select(pl.struct(names).rank("dense").cast(pl.Int64)).to_series() - 1).to_numpy()

@@ -1,0 +1,60 @@
+"""Requested runtimes, what stands in for a missing one, and which runtimes are known to whom.
+
+In:  a `trace_jobs` frame in trace order.   Out: a limit a job, and whether it is a stand-in.
+Not here: what a policy believes (simulate/) or a model predicts (forecast/).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hpcopt_assets.contracts.vocabulary import JobState, RequestKind
+
+DEFAULT_LIMIT_S = 86_400
+# Stands in for a request when no earlier job of the trace has one.
+SHORTEST_ESTIMATE_S = 1
+# A job believed to run for no time at all would never hold a processor in the shadow time.
+
+
+def limits(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Columns `limit_s` and `is_fallback` of jobs in trace order.
+
+    A request that is not a positive time counts as missing. In its place stands the registry's limit of the
+    job's partition, else the largest request among jobs, replayed or not, released strictly earlier in the
+    same queue (partition, if no job of the trace has a queue; jobs without one form a queue of their own),
+    else in the trace, else `DEFAULT_LIMIT_S`.
+    """
+    is_limit = (pl.col("requested_runtime_kind") == RequestKind.LIMIT.value) & (
+        pl.col("requested_runtime_s") > 0
+    )
+    queue = "partition" if ordered["queue"].null_count() == ordered.height else "queue"
+    asked = ordered.select(
+        "release_s",
+        "partition_limit_s",
+        queue=pl.col(queue),
+        request=pl.when(is_limit).then(pl.col("requested_runtime_s")),
+    )
+    is_fallback = asked["request"].is_null().alias("is_fallback")
+    if not is_fallback.any():
+        return asked["request"].alias("limit_s"), is_fallback
+    before = pl.col("request").cum_max().forward_fill().shift(1)
+    # Largest request in the rows above. The first row of an instant has only strictly earlier ones above it.
+    limit = (
+        asked.with_columns(in_queue=before.over("queue"), in_trace=before)
+        .with_columns(
+            pl.col("in_queue").first().over("queue", "release_s"),
+            pl.col("in_trace").first().over("release_s"),
+        )
+        .select(
+            limit_s=pl.coalesce(
+                "request", "partition_limit_s", "in_queue", "in_trace", pl.lit(DEFAULT_LIMIT_S)
+            )
+        )
+    )
+    return limit["limit_s"], is_fallback
+
+
+def is_completed() -> pl.Expr:
+    """Whether a job has ended and its runtime and end are on record: known at `end_s`, to nobody before."""
+    is_over = pl.col("state") != JobState.RUNNING.value
+    return is_over & pl.col("end_s").is_not_null() & pl.col("runtime_s").is_not_null()

@@ -1,0 +1,125 @@
+"""Accounting of estimates: whose estimates a replay rested on, and what is left without another's future.
+
+In:  trace_jobs, runtime_estimates, the schedules of policies that believe them.   Out: `estimate_accounting`.
+Not here: whether a claim survives (claims/).
+
+A forecast rests on what had ended *in the log* by a submission. In a replay a job of that history may still
+run: such an estimate knows more than this schedule could tell. The second run takes those back, and the tails
+that were corrected as jobs ended in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from hpcopt_assets.contracts.config import MeasuresConfig, Policy
+from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
+from hpcopt_assets.contracts.order import in_trace_order
+from hpcopt_assets.contracts.vocabulary import EstimateRun, EstimateSource, Window
+from hpcopt_assets.measures.capacity import Capacity
+from hpcopt_assets.measures.requests import is_completed
+from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.measures.summary import measure
+from hpcopt_assets.simulate.engine import replay
+from hpcopt_assets.simulate.scenario import Scenario
+
+KEY = ("job_id", "attempt")
+WITH_HISTORY = (EstimateSource.MODEL.value, EstimateSource.HISTORY.value)
+SHOWN = ("mean_wait_s", "mean_bsld", "p95_bsld")
+
+
+def account_estimates(
+    trace_jobs: pl.DataFrame,
+    schedules: Mapping[Policy, pl.DataFrame],
+    estimates: pl.DataFrame,
+    capacity: Capacity,
+    config: MeasuresConfig,
+) -> pl.DataFrame:
+    """Two rows a forecasting policy: as replayed, and history-honest; measures of the steady window."""
+    rows = [ESTIMATE_ACCOUNTING.empty()]
+    scenario = Scenario(capacity_steps=capacity.steps)
+    for policy, schedule in schedules.items():
+        unfinished = unfinished_history(trace_jobs, schedule)
+        honest = _taken_back(estimates, unfinished)
+        again = replay(trace_jobs, policy, capacity.procs, scenario, estimates=honest).schedule
+        rows.append(_row(policy, EstimateRun.AS_REPLAYED, schedule, unfinished, capacity, config))
+        still = unfinished_history(trace_jobs, again)
+        rows.append(_row(policy, EstimateRun.HISTORY_HONEST, again, still, capacity, config))
+    return pl.concat(rows)
+
+
+def unfinished_history(trace_jobs: pl.DataFrame, schedule: pl.DataFrame) -> pl.DataFrame:
+    """Jobs (`job_id`, `attempt`) some of whose history, ended in the log, had not ended in this schedule.
+
+    A user's history at a submission: the jobs that had ended in the log at or before it. One that takes no
+    part in the replay never ends in it.
+    """
+    jobs = in_trace_order(trace_jobs)
+    history = (
+        jobs.filter(is_completed() & pl.col("user").is_not_null())
+        .select(*KEY, "user", "end_s")
+        .join(schedule.select(*KEY, replayed_s="end_s"), on=KEY, how="left")
+        .with_columns(both_s=pl.max_horizontal("end_s", "replayed_s"))
+        .with_columns(both_s=pl.when(pl.col("replayed_s").is_not_null()).then("both_s"))
+    )
+    asked = jobs.filter(pl.col("user").is_not_null()).select(*KEY, "user", "submit_s").sort("submit_s")
+    in_log, in_both = (_known(asked, history, name) for name in ("end_s", "both_s"))
+    return asked.filter(in_log > in_both).select(KEY)
+
+
+def _known(asked: pl.DataFrame, history: pl.DataFrame, instant: str) -> pl.Series:
+    """For each row asked, how many of its user's jobs had come to an instant of theirs."""
+    events = (
+        history.drop_nulls(instant)
+        .sort(instant)
+        .select("user", pl.col(instant), count=pl.col(instant).cum_count().over("user"))
+    )
+    known = asked.join_asof(
+        events, left_on="submit_s", right_on=instant, by="user", strategy="backward", check_sortedness=False
+    )
+    return known["count"].fill_null(0)
+
+
+def _taken_back(estimates: pl.DataFrame, unfinished: pl.DataFrame) -> pl.DataFrame:
+    """Without the estimates of these jobs; what is left has tails that no job of the log has moved."""
+    left = estimates.join(unfinished, on=KEY, how="anti", maintain_order="left")
+    return left.with_columns(
+        p10_s=pl.coalesce(pl.min_horizontal("split_p10_s", "p50_s"), "p10_s"),
+        p90_s=pl.coalesce(pl.max_horizontal("split_p90_s", "p50_s"), "p90_s"),
+    )
+
+
+def _row(
+    policy: Policy,
+    run: EstimateRun,
+    schedule: pl.DataFrame,
+    unfinished: pl.DataFrame,
+    capacity: Capacity,
+    config: MeasuresConfig,
+) -> pl.DataFrame:
+    replayed = schedule.filter(pl.col("left_out").is_null())
+    counts = dict(replayed["estimate_source"].value_counts().iter_rows())
+    with_history = replayed.filter(pl.col("estimate_source").is_in(WITH_HISTORY))
+    doubtful = with_history.join(unfinished, on=KEY, how="semi").height
+    found = measure(Schedule.of(schedule), capacity=capacity, config=config, window=Window.STEADY)
+    return ESTIMATE_ACCOUNTING.shape(
+        pl.DataFrame(
+            {
+                "trace_id": schedule["trace_id"][:1],
+                "policy": policy.id,
+                "run": run.value,
+                "jobs_count": replayed.height,
+                **{f"{source.value}_count": counts.get(source.value, 0) for source in EstimateSource},
+                "model_ratio": _ratio(counts.get(EstimateSource.MODEL.value, 0), replayed.height),
+                "unfinished_history_count": doubtful,
+                "unfinished_history_ratio": _ratio(doubtful, with_history.height),
+                **{name: found[name] for name in SHOWN},
+            }
+        )
+    )
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,66 @@
+"""Forecasts as a policy believes them: quantiles of each job's runtime, made before it came.
+
+In:  `runtime_estimates`, the jobs of a workload.   Out: `Forecast`; whole seconds.
+Not here: how they were made (forecast/), and what they bound (a job that outlives its estimate runs on).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.vocabulary import Estimate, EstimateSource
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
+from hpcopt_assets.measures.schedule import FloatArray, IntArray
+
+KEY = ("job_id", "attempt")
+NEXT = {Estimate.P10: Estimate.P50, Estimate.P50: Estimate.P90}
+# Towards which quantile a guard moves the estimate.
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Quantiles in seconds, one entry a replayed job in trace order; NaN where nobody forecast the job.
+
+    `source` holds codes of `EstimateSource`, -1 where nobody did.
+    """
+
+    quantile_s: dict[Estimate, FloatArray]
+    source: npt.NDArray[np.int8]
+
+    def believed_s(self, estimate: Estimate, guard_k: float, limit_s: IntArray) -> IntArray:
+        """Quantile + guard_k * (next quantile - quantile), rounded up, at least 1 s, at most the limit.
+
+        The limit stands where nobody forecast.
+        """
+        value = self.quantile_s[estimate]
+        if guard_k:
+            value = value + guard_k * (self.quantile_s[NEXT[estimate]] - value)
+        return np.where(
+            np.isnan(value), limit_s, np.clip(np.ceil(value), SHORTEST_ESTIMATE_S, limit_s)
+        ).astype(np.int64)
+
+
+def forecast_of(names: pl.DataFrame, is_replayed: pl.Series, estimates: pl.DataFrame) -> Forecast:
+    """The forecasts of the replayed jobs, found by job and attempt; `InputError` where a job has two."""
+    columns = {estimate: f"{estimate.value}_s" for estimate in (Estimate.P10, Estimate.P50, Estimate.P90)}
+    wanted = names.select(KEY).filter(is_replayed)
+    told = estimates.select(*KEY, *columns.values(), "source")
+    if told.select(pl.struct(KEY).is_duplicated().any()).item():
+        twice = told.filter(pl.struct(KEY).is_duplicated())["job_id"][0]
+        raise InputError(
+            found=f"two estimates of job {twice}",
+            needed="one a job and attempt",
+            where="runtime_estimates",
+            next_step="Give the estimates of one trace.",
+        )
+    found = wanted.join(told, on=KEY, how="left", maintain_order="left")
+    codes = {source.value: source.code for source in EstimateSource}
+    return Forecast(
+        {estimate: found[name].fill_null(np.nan).to_numpy() for estimate, name in columns.items()},
+        found["source"].replace_strict(codes, default=-1, return_dtype=pl.Int8).to_numpy(),
+    )
