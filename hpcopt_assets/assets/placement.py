@@ -62,7 +62,9 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         owners=[OWNER],
         kinds={"onnx", "lightgbm", "svg"},
-        code_version=code_version((*ROOMS, "plots"), (placement.cluster, placement.model, placement.score)),
+        code_version=code_version(
+            (*ROOMS, "plots"), (placement.cluster, placement.generator, placement.model)
+        ),
         description="P(failed) and P(cause) of an attempt: model, bundle and figures in data/placement/.",
     )
     def placement_model(
@@ -73,7 +75,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         text = trained.bundle.model_dump_json(indent=2) + "\n"
         write_beside(onnx, trained.onnx)
         write_beside(bundle, text.encode())
-        figures = later_figures(_own(project), placement_snapshots, placement.score.calibration_bins)
+        figures = later_figures(_own(project), placement_snapshots)
         write_drawings(project.placement, figures)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(hashlib.sha256(trained.onnx + text.encode()).hexdigest()),

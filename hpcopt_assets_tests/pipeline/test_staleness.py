@@ -31,6 +31,10 @@ def code_versions() -> dict[str, str | None]:
             {"replay/fifo_strict", "invariant_report", "claim_verdicts", "trace_dossier"},
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
+        ("placement", "attempts: 10000", "attempts: 9000", {"placement_study"}),
+        ("placement", "batch_rows: 4096", "batch_rows: 2048", {"placement_predictions"}),
+        ("placement", "leaves: 31", "leaves: 15", {"placement_model", "placement_scores", "placement_study"}),
+        ("placement", "ceiling_draws: 40", "ceiling_draws: 50", {"placement_scores"}),
     ],
 )
 def test_only_what_reads_a_decision_goes_stale(

@@ -164,7 +164,7 @@ def test_figures_are_drawn_of_all_that_is_known():
     rows = simulate(small(), rows=500, seed=9).records
     truth = Truth(rows["cause"], rows["matching_cause"])
     by_cause = np.eye(4)[rows["cause"]] * 0.9 + 0.025
-    drawings = model_figures(truth, models_answer(by_cause, 0.5), rules_answers(truth, truth), 10)
+    drawings = model_figures(truth, models_answer(by_cause, 0.5), rules_answers(truth, truth))
     assert [drawing.file_name for drawing in drawings] == ["reliability.svg", "roc_pr.svg", "confusion.svg"]
     assert "counting servers and uplinks" in drawings[1].svg
     assert f"servers ({(rows['cause'] == 1).sum()})" in drawings[2].svg
