@@ -22,6 +22,7 @@ from hpcopt_assets.contracts.vocabulary import (
     PlacementMethod,
     Population,
 )
+from hpcopt_assets.measures.bootstrap import Blocks
 from hpcopt_assets.measures.classification import (
     Counts,
     accuracy,
@@ -100,10 +101,8 @@ def score(
     """
     rows = truth.cause.size
     block = np.arange(rows) // config.block_rows
-    rng = np.random.default_rng(config.seed)
-    blocks = int(block[-1]) + 1
-    drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=config.replicas).astype(np.float64)
-    weights = np.concatenate([np.ones((1, blocks)), drawn])  # the first is the sample itself
+    drawn = Blocks.draw(block, config.replicas, config.seed)
+    weights = np.concatenate([np.ones((1, drawn.count)), drawn.draws])  # the first is the sample itself
     measured = {
         method: measures(
             weights @ _sums(truth, answer, block, config.calibration_bins), config.calibration_bins
