@@ -12,7 +12,7 @@ from typing import Annotated, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from hpcopt_assets.contracts.frozen import Frozen, Ratio, Seconds, Words
-from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
+from hpcopt_assets.contracts.vocabulary import Admission, Allocation, RingOrder
 
 BUDGET_STATES_MAX = 2**13
 # Remaining budgets of one rail's switches that the exact decision may have to tell apart.
@@ -162,10 +162,11 @@ class InferenceConfig(Frozen):
 
 
 class StudyConfig(Frozen):
-    """Arrivals over which admission rules are compared."""
+    """Arrivals over which admission rules are compared, and which rules."""
 
     attempts: PositiveInt
     seed: NonNegativeInt
+    admissions: Annotated[tuple[Admission, ...], Field(min_length=1)]
 
 
 class PlacementConfig(Frozen):

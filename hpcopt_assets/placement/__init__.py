@@ -4,7 +4,10 @@ In:  a cluster and a workload as configs/placement.yaml describes them; a model 
 Out: placement_snapshots, an ONNX model with its bundle, predictions, scores, a study of admission.
 Not here: traces and scheduling policies (simulate/); where files are kept (assets/).
 
-cluster.py    simulate the cluster       graph.py   preprocessing as ONNX nodes
-workload.py   jobs and uplink failures   train.py   trees, calibration, export
-kernel/       the exact decision         score.py   how good, against what
+cluster.py    attempts, one after the other    train.py       a model from snapshots, through
+workload.py   jobs and uplink failures         graph.py         preprocessing as ONNX nodes (tables.py),
+kernel/       the exact decision               trees.py         trees that float32 holds,
+snapshots.py  the table of them                calibration.py   chances and a threshold
+predict.py    any model on any rows: bundles.py, layout.py, feeding.py read how; command.py, explain.py say it
+score.py      measures; rivals.py what is measured; study.py admission; pictures.py, summary.py a look at it
 """

@@ -30,13 +30,13 @@ TurnsAway = Callable[[Any, int], bool]
 
 
 def study_admission(config: PlacementConfig, predictor: Predictor) -> pl.DataFrame:
-    """`placement_study`: admit all, count, or ask the model."""
+    """`placement_study`, a row for each of the configured rules: admit all, count, or ask the model."""
     rules: dict[Admission, TurnsAway] = {
         Admission.ADMIT_ALL: lambda _rows, _cause: False,
         Admission.COUNTING_RULE: lambda _rows, cause: cause in COUNTED,
         Admission.MODEL: lambda rows, _cause: _says_no(predictor, rows),
     }
-    made = [_course(config, rule) | {"admission": name.value} for name, rule in rules.items()]
+    made = [_course(config, rules[name]) | {"admission": name.value} for name in config.study.admissions]
     return PLACEMENT_STUDY.shape(pl.DataFrame(made))
 
 
