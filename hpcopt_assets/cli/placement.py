@@ -68,6 +68,7 @@ def run(
         complain(f"{failure.step}: {failure.reason}")
     if failed:
         raise typer.Exit(max(failure.exit_code for failure in failed))
+    say("How well failures are foreseen, and by whom:")
     scores = headline(pl.read_parquet(part_path(project.store, ("placement_scores",), None)))
     print_table(scores.columns, [[cell(value) for value in row] for row in scores.iter_rows()])
     say(f"Model, bundle and figures: {project.placement}")

@@ -181,4 +181,4 @@ def _of_map(row: dict[Any, float], keys: list[Any]) -> float:
 
 
 def _sigmoid(values: Array) -> Array:
-    return 1.0 / (1.0 + np.exp(-values))
+    return np.asarray(np.exp(-np.logaddexp(0.0, -values)))

@@ -59,7 +59,7 @@ def rounded(booster: Any) -> Any:
     import lightgbm as lgb
 
     def thresholds(line: re.Match[str]) -> str:
-        return line[1] + " ".join(repr(float(_down(float(value)))) for value in line[2].split())
+        return line[1] + " ".join(repr(float(float32_at_most(float(value)))) for value in line[2].split())
 
     def leaves(line: re.Match[str]) -> str:
         return line[1] + " ".join(
@@ -107,6 +107,7 @@ def trees_as_onnx(booster: Any, width: int) -> Any:
     return helper.make_model(graph, opset_imports=ours, ir_version=model.ir_version)
 
 
-def _down(value: float) -> np.float32:
+def float32_at_most(value: float) -> np.float32:
+    """The largest float32 that is no larger."""
     nearest = np.float32(value)
     return nearest if float(nearest) <= value else np.nextafter(nearest, np.float32(-np.inf))

@@ -39,7 +39,9 @@ def expected(frame: pl.DataFrame) -> np.ndarray:
     return (1 / (1 + np.exp(-logit)))[:, 0]
 
 
-def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None) -> bytes:
+def model(
+    *, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None, tells_width=True
+) -> bytes:
     """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ..."""
     nodes, constants = [], {"bias": np.array([[BIAS]])}
     if len(inputs) == 1:
@@ -65,7 +67,7 @@ def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=
         nodes.append(helper.make_node("Identity", [last], [out]))
     else:
         nodes.append(helper.make_node("Softmax" if width == 2 else "Sigmoid", [last], [out]))
-    outputs = [helper.make_tensor_value_info(out, TensorProto.FLOAT, ["n", width])]
+    outputs = [helper.make_tensor_value_info(out, TensorProto.FLOAT, ["n", width if tells_width else "k"])]
     opsets = [helper.make_opsetid("", 15)]
     if output == "labelled":
         nodes.append(helper.make_node("ArgMax", [out], ["label"], axis=1, keepdims=0))

@@ -14,6 +14,7 @@ import pytest
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.placement.__main__ import main
 from hpcopt_assets.placement.command import Asked, predict_lines
+from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets_tests.placement.foreign import BITS, MEAN, bundle, expected, model, rows, write
 
 ROW = re.compile(r"^\d+ (not failed|failed) proba=[01]\.\d{6}$")
@@ -64,6 +65,13 @@ def test_the_threshold_is_the_bundles_unless_given(tmp_path, capsys):
     assert "not failed" not in capsys.readouterr().out
     main(flags(paths, "--threshold", "1.0"))
     assert capsys.readouterr().out.count("not failed") == 5
+
+
+def test_a_chance_at_the_threshold_is_a_failure_and_rounding_decides_nothing(three, capsys):
+    chance = open_predictor(*three[:2]).chances(rows(5), "rows").failed
+    for threshold, word in ((chance[0], "failed"), (np.nextafter(chance[0], 2), "not failed")):
+        main(flags(three, "--n", "1", "--threshold", repr(float(threshold))))
+        assert capsys.readouterr().out.startswith(f"0 {word} proba=")
 
 
 def test_metrics_without_a_yes_are_zero_and_no_error(tmp_path, capsys):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -46,6 +45,8 @@ ORDER = {"input_order": ["scalars", "server_bitmap"]}
         ({"output": "logits", "name": "out"}, {}),  # the node that makes it is no sigmoid but an addition
         ({"width": 2}, {}),
         ({"width": 2, "output": "logits"}, {}),
+        ({"width": 2, "tells_width": False}, {}),
+        ({"width": 1, "tells_width": False}, {}),
         ({"width": 2, "output": "labelled"}, {}),
         ({"width": 2, "output": "maps"}, {}),
         ({"width": 2, "output": "maps"}, {"positive_class": 1}),
@@ -63,6 +64,13 @@ ORDER = {"input_order": ["scalars", "server_bitmap"]}
 def test_inputs_and_outputs_of_every_usual_kind(tmp_path, graph, told):
     frame = rows()
     assert said(tmp_path, model(**graph), bundle(**told), frame) == pytest.approx(expected(frame), abs=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_logits_beyond_what_exp_holds_are_certain(tmp_path, width):
+    frame = rows(2).with_columns(requested_servers=pl.Series([10**6, -(10**6)]))
+    found = said(tmp_path, model(output="logits", width=width), bundle(), frame)
+    assert found.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("key", ["scalar_columns", "scaler_mean", "scaler_scale", "vectors"])
@@ -211,11 +219,3 @@ def test_without_such_codes_they_are_refused_and_never_the_first_word(tmp_path):
 def test_a_chance_beyond_one_is_refused(tmp_path):
     told = bundle(output_kind="probability", scaler_mean=None, scaler_scale=None)
     assert "beyond 0 to 1" in refused(tmp_path, model(output="logits"), told)
-
-
-def test_the_score_is_compared_unrounded(tmp_path):
-    frame = rows()
-    chance = said(tmp_path, model(), bundle(), frame)
-    exact = float(np.max(chance))
-    predictor = open_predictor(*write(tmp_path, model(), bundle(threshold=exact), frame)[:2])
-    assert (predictor.chances(frame, "rows").failed >= predictor.layout.threshold).sum() == 1

@@ -19,7 +19,7 @@ from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, s
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets.placement.session import open_session
 from hpcopt_assets.placement.train import fed, train
-from hpcopt_assets.placement.trees import LEAF_STEP
+from hpcopt_assets.placement.trees import LEAF_STEP, float32_at_most
 
 
 def test_the_graph_answers_as_the_trainer_does(made):
@@ -76,6 +76,18 @@ def test_leaves_and_thresholds_are_what_float32_holds(made):
                 nodes += [node["left_child"], node["right_child"]]
             else:
                 assert node["leaf_value"] / LEAF_STEP == round(node["leaf_value"] / LEAF_STEP)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    threshold=st.floats(-1e6, 1e6),
+    x=st.floats(-1e6, 1e6, width=32) | st.none(),
+    nudge=st.sampled_from([-1, 0, 1]),
+)
+def test_a_rounded_threshold_parts_the_same_float32s(threshold, x, nudge):
+    near = np.float32(threshold) if x is None else np.float32(x)
+    seen = np.nextafter(near, np.float32(nudge * np.inf)) if nudge else near
+    assert (float(seen) <= threshold) == bool(seen <= float32_at_most(threshold))
 
 
 def test_nothing_later_in_time_changes_the_model(made):
