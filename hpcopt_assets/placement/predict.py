@@ -58,7 +58,7 @@ class Predictor:
         for lo in range(0, rows, batch_rows):
             fed = scaled({name: values[lo : lo + batch_rows] for name, values in blocks.items()}, self.layout)
             said = self.session.run(wanted, fed)
-            failed.append(_failed(said[0], output))
+            failed.append(chance_of_failure(said[0], output))
             by_cause += said[1:]
         chances = np.concatenate(failed)
         if not np.isfinite(chances).all() or (chances < 0).any() or (chances > 1).any():
@@ -150,7 +150,7 @@ def _makers(model: bytes) -> dict[str, str]:
     return made
 
 
-def _failed(said: Any, output: Output) -> Array:
+def chance_of_failure(said: Any, output: Output) -> Array:
     """P(failed) of each row, float64."""
     if isinstance(said, list):  # a list of maps, as converters of scikit-learn make by default
         key = output.failed

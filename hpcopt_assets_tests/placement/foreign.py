@@ -67,7 +67,7 @@ def model(
         nodes.append(helper.make_node("Identity", [last], [out]))
     else:
         nodes.append(helper.make_node("Softmax" if width == 2 else "Sigmoid", [last], [out]))
-    outputs = [helper.make_tensor_value_info(out, TensorProto.FLOAT, ["n", width if tells_width else "k"])]
+    outputs = [helper.make_tensor_value_info(out, TensorProto.FLOAT, ["n", width])]
     opsets = [helper.make_opsetid("", 15)]
     if output == "labelled":
         nodes.append(helper.make_node("ArgMax", [out], ["label"], axis=1, keepdims=0))

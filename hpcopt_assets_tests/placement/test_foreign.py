@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN
-from hpcopt_assets.placement.predict import open_predictor
+from hpcopt_assets.placement.layout import Output, Port
+from hpcopt_assets.placement.predict import chance_of_failure, open_predictor
 from hpcopt_assets_tests.placement.foreign import (
     BITS,
     COLUMNS,
@@ -45,8 +47,6 @@ ORDER = {"input_order": ["scalars", "server_bitmap"]}
         ({"output": "logits", "name": "out"}, {}),  # the node that makes it is no sigmoid but an addition
         ({"width": 2}, {}),
         ({"width": 2, "output": "logits"}, {}),
-        ({"width": 2, "tells_width": False}, {}),
-        ({"width": 1, "tells_width": False}, {}),
         ({"width": 2, "output": "labelled"}, {}),
         ({"width": 2, "output": "maps"}, {}),
         ({"width": 2, "output": "maps"}, {"positive_class": 1}),
@@ -64,6 +64,15 @@ ORDER = {"input_order": ["scalars", "server_bitmap"]}
 def test_inputs_and_outputs_of_every_usual_kind(tmp_path, graph, told):
     frame = rows()
     assert said(tmp_path, model(**graph), bundle(**told), frame) == pytest.approx(expected(frame), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "chance"),
+    [([[0.3, 0.7]], "probability", 0.7), ([[0.3]], "probability", 0.3), ([[0.0, 2.0]], "logits", 0.880797)],
+)
+def test_a_model_that_does_not_say_how_wide_it_is(values, kind, chance):
+    output = Output(Port("out", "tensor(float)", (None, None)), kind)
+    assert chance_of_failure(np.array(values), output) == pytest.approx([chance], abs=1e-6)
 
 
 @pytest.mark.parametrize("width", [1, 2])
