@@ -56,16 +56,19 @@ class Past:
         return _take(values[self.order], at, at >= self.begin)
 
     def total(self, values: FloatArray) -> FloatArray:
-        """Sum of the values of all known; 0 where there is none."""
+        """Sum of the values of all known, whole numbers; 0 where there is none.
+
+        Of fractions it would depend, in the last bits, on what comes later elsewhere in the running sum.
+        """
         sums = np.concatenate(([0.0], np.cumsum(values[self.order])))
         return sums[self.end] - sums[self.begin]
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Mean of the values of all known."""
-        return self.total(values) / np.where(self.count > 0, self.count, np.nan)
+        return self._expanding("mean", values)
 
     def recent_mean(self, values: FloatArray) -> FloatArray:
-        """Mean of the values of the last `RECENT` known, or of as many as there are."""
+        """Mean of the values, whole numbers, of the last `RECENT` known, or of as many as there are."""
         sums = np.concatenate(([0.0], np.cumsum(values[self.order])))
         first = np.maximum(self.begin, self.end - RECENT)
         return (sums[self.end] - sums[first]) / np.where(self.count > 0, self.end - first, np.nan)

@@ -17,6 +17,7 @@ import numpy as np
 
 from hpcopt_assets.contracts.vocabulary import Quantile
 from hpcopt_assets.forecast.quantiles import Quantiles
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.measures.schedule import BoolArray, FloatArray, IntArray
 
 MISS = Quantile.P10.level
@@ -67,32 +68,43 @@ class Served:
     limit_s: FloatArray
 
 
-def online(quantiles: Quantiles, offsets: Offsets, served: Served, rate: float) -> Quantiles:
-    """Each job gets the offsets in force at its submission; each that ends moves them, by what it was served.
+class Online:
+    """Adaptive conformal inference over all folds of a trace, one after the other.
 
-    A job that ended by an instant is known at it. A tail that was missed too often is aimed further out.
+    A job gets the offsets in force at its submission. Each that ends, served by any fold, moves the share
+    that each tail is aimed to miss, by what it was served: a tail missed too often is aimed further out.
     """
-    p10_s, p50_s, p90_s = (values.tolist() for values in (quantiles.p10_s, quantiles.p50_s, quantiles.p90_s))
-    target_s, limit_s, end_s = served.target_s.tolist(), served.limit_s.tolist(), served.end_s.tolist()
-    is_completed = served.is_completed.tolist()
-    submit_s = served.submit_s.tolist()
-    running: list[tuple[int, int]] = []
-    below = above = MISS
-    for job in np.argsort(served.submit_s, kind="stable").tolist():
-        while running and running[0][0] <= submit_s[job]:
-            _, ended = heapq.heappop(running)
-            below += rate * (MISS - (target_s[ended] < p10_s[ended]))
-            above += rate * (MISS - (target_s[ended] > p90_s[ended]))
-        # Only the offset of this instant is looked up: most updates pass between two submissions.
-        p10_s[job] = _clip(p10_s[job] * _exp(-offset(offsets.below, below)), 1.0, p50_s[job])
-        p90_s[job] = _clip(p90_s[job] * _exp(offset(offsets.above, above)), p50_s[job], limit_s[job])
-        if is_completed[job]:
-            heapq.heappush(running, (end_s[job], job))
-    return quantiles.widened(np.array(p10_s), np.array(p90_s), served.limit_s)
 
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._below = self._above = MISS
+        self._running: list[tuple[int, int, bool, bool]] = []
+        # Instant of the end, a number that orders equals, and whether the job ended below p10, above p90.
+        self._count = 0
 
-def _clip(value: float, low: float, high: float) -> float:
-    return min(max(value, low), high)
+    def serve(self, quantiles: Quantiles, offsets: Offsets, served: Served) -> Quantiles:
+        """The quantiles of a fold's jobs with the offsets in force when each was submitted."""
+        p10_s, p90_s = quantiles.p10_s.tolist(), quantiles.p90_s.tolist()
+        p50_s, limit_s = quantiles.p50_s.tolist(), served.limit_s.tolist()
+        submit_s, end_s, target_s = served.submit_s.tolist(), served.end_s.tolist(), served.target_s.tolist()
+        for job in np.argsort(served.submit_s, kind="stable").tolist():
+            self._learn(submit_s[job])
+            low = p10_s[job] * _exp(-offset(offsets.below, self._below))
+            high = p90_s[job] * _exp(offset(offsets.above, self._above))
+            p10_s[job] = max(min(low, p50_s[job]), SHORTEST_ESTIMATE_S)
+            p90_s[job] = min(max(high, p50_s[job]), limit_s[job])
+            if served.is_completed[job]:
+                self._count += 1
+                missed = (target_s[job] < p10_s[job], target_s[job] > p90_s[job])
+                heapq.heappush(self._running, (end_s[job], self._count, *missed))
+        return quantiles.widened(np.array(p10_s), np.array(p90_s), served.limit_s)
+
+    def _learn(self, now_s: int) -> None:
+        """Jobs that ended at or before an instant are known at it."""
+        while self._running and self._running[0][0] <= now_s:
+            _, _, is_below, is_above = heapq.heappop(self._running)
+            self._below += self._rate * (MISS - is_below)
+            self._above += self._rate * (MISS - is_above)
 
 
 def _exp(value: float) -> float:

@@ -17,7 +17,7 @@ from hpcopt_assets.contracts.forecast_config import CalibrationConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.vocabulary import EstimateSource, Inputs, Quantile
 from hpcopt_assets.forecast.baselines import last_two
-from hpcopt_assets.forecast.conformal import Offsets, Served, online, split_only
+from hpcopt_assets.forecast.conformal import Offsets, Online, Served, split_only
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.forecast.models import Predictors
 from hpcopt_assets.forecast.quantiles import Quantiles, has_crossed, repaired
@@ -34,8 +34,9 @@ def runtime_estimates(
     """One row a job in trace order. Jobs that no fold serves fall back, and their `source` says on what."""
     predictors = Predictors(models)
     columns = _fallen_back(jobs)
+    calibration = Online(config.rate)
     for fold in folds:
-        for name, values in _served(jobs, fold, predictors, config.rate).items():
+        for name, values in _served(jobs, fold, predictors, calibration).items():
             columns[name][fold.serve(jobs)] = values
     columns["source"] = np.array(EstimateSource.words())[columns["source"]]
     return RUNTIME_ESTIMATES.shape(
@@ -71,7 +72,7 @@ def _fallen_back(jobs: Jobs) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def _served(jobs: Jobs, fold: Fold, predictors: Predictors, rate: float) -> dict[str, Any]:
+def _served(jobs: Jobs, fold: Fold, predictors: Predictors, calibration: Online) -> dict[str, Any]:
     """The columns of the jobs that a fold serves."""
     served, calibrate = fold.serve(jobs), fold.calibrate(jobs)
     rows = served | calibrate
@@ -84,7 +85,7 @@ def _served(jobs: Jobs, fold: Fold, predictors: Predictors, rate: float) -> dict
     offsets = Offsets.of(of(calibrate), jobs.target_s[calibrate])
     quantiles, limit_s = of(served), jobs.limit_s[served]
     split = split_only(quantiles, offsets, limit_s)
-    final = online(
+    final = calibration.serve(
         quantiles,
         offsets,
         Served(
@@ -94,7 +95,6 @@ def _served(jobs: Jobs, fold: Fold, predictors: Predictors, rate: float) -> dict
             jobs.target_s[served],
             limit_s,
         ),
-        rate,
     )
     seen = predictors.seconds(jobs, fold.fold, Inputs.QUEUE_STATE, Quantile.P50, served)[served]
     return {

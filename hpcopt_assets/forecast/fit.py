@@ -7,6 +7,7 @@ Source: quantile loss: Koenker and Bassett, Econometrica 46(1), 1978; trees: Ke 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ import numpy as np
 from hpcopt_assets.contracts.forecast_config import ModelConfig
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
 from hpcopt_assets.contracts.vocabulary import Inputs, Quantile
-from hpcopt_assets.forecast.jobs import Jobs
+from hpcopt_assets.forecast.jobs import UNKNOWN, Jobs
+from hpcopt_assets.forecast.rounding import BITS
 from hpcopt_assets.forecast.scales import scale_of
 from hpcopt_assets.forecast.splits import Fold
 from hpcopt_assets.measures.schedule import BoolArray, FloatArray
@@ -33,6 +35,20 @@ class Fitted:
     rounds: int
     stopping_loss: float
     fit_jobs: int
+    quantile: Quantile
+    cutoff_s: int
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What whoever finds the file alone must know; see docs/forecasts.md."""
+        return {
+            "features": json.dumps(self.features),
+            "unknown": str(UNKNOWN),
+            "significant_bits": str(BITS),
+            "quantile": self.quantile.value,
+            "scale": scale_of(self.quantile).name,
+            "cutoff_s": str(self.cutoff_s),
+        }
 
 
 def fit(jobs: Jobs, fold: Fold, inputs: Inputs, quantile: Quantile, config: ModelConfig) -> Fitted:
@@ -69,7 +85,7 @@ def fit(jobs: Jobs, fold: Fold, inputs: Inputs, quantile: Quantile, config: Mode
     final = {**parameters, "num_iterations": rounds, "early_stopping_round": 0}
     booster = lgb.train(final, dataset(whole), num_boost_round=rounds)
     _round_leaves(booster, scale_of(quantile).leaf_step)
-    return Fitted(booster, features, rounds, loss, int(whole.sum()))
+    return Fitted(booster, features, rounds, loss, int(whole.sum()), quantile, fold.cutoff_s)
 
 
 def _varying(jobs: Jobs, fold: Fold, inputs: Inputs) -> tuple[str, ...]:

@@ -48,7 +48,8 @@ class Graph:
 
 
 def to_onnx(fitted: Fitted) -> bytes:
-    """The model as ONNX; the same model gives the same bytes."""
+    """The model as ONNX, which says itself what it reads; the same model gives the same bytes."""
+    from onnx.helper import set_model_props
     from onnxmltools.convert import convert_lightgbm
     from onnxmltools.convert.common.data_types import FloatTensorType
 
@@ -60,6 +61,7 @@ def to_onnx(fitted: Fitted) -> bytes:
         target_opset=OPSET,
         zipmap=False,
     )
+    set_model_props(model, fitted.described)
     exported: bytes = model.SerializeToString(deterministic=True)
     return exported
 

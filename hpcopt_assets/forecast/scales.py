@@ -21,6 +21,7 @@ from hpcopt_assets.measures.schedule import FloatArray
 class Scale(Protocol):
     """Arrays with one entry a job."""
 
+    name: str
     leaf_step: float
     # Leaves are rounded to multiples of it: the sums of thousands are then exact in float32, in any order.
 
@@ -36,6 +37,7 @@ class Scale(Protocol):
 class ShareOfRequest:
     """Runtimes as shares of the request."""
 
+    name = "share_of_request"
     leaf_step = 2.0**-21
 
     def target(self, jobs: Jobs) -> FloatArray:
@@ -54,6 +56,7 @@ class ShareOfRequest:
 class Logarithm:
     """Natural logarithms of runtimes in seconds."""
 
+    name = "logarithm"
     leaf_step = 2.0**-19
 
     def target(self, jobs: Jobs) -> FloatArray:

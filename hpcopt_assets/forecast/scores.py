@@ -211,7 +211,7 @@ def _dominant(part: _Part, difference: FloatArray) -> str | None:
     counts = np.bincount(part.user_day)
     largest = int(np.abs(summed).argmax())
     rest = difference.size - int(counts[largest])
-    if not rest:
+    if not rest or not summed[largest]:
         return None
     one = int(np.flatnonzero(part.user_day == largest)[0])
     without = (difference.sum() - summed[largest]) / rest
