@@ -40,7 +40,7 @@ def expected(frame: pl.DataFrame) -> np.ndarray:
 
 
 def model(
-    *, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None, tells_width=True
+    *, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None
 ) -> bytes:
     """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ..."""
     nodes, constants = [], {"bias": np.array([[BIAS]])}
