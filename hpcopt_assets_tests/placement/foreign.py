@@ -39,9 +39,7 @@ def expected(frame: pl.DataFrame) -> np.ndarray:
     return (1 / (1 + np.exp(-logit)))[:, 0]
 
 
-def model(
-    *, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None
-) -> bytes:
+def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None) -> bytes:
     """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ..."""
     nodes, constants = [], {"bias": np.array([[BIAS]])}
     if len(inputs) == 1:
