@@ -122,7 +122,8 @@ FOREIGN: dict[str, str] = {
     "scalar_columns": "columns of numbers, in the order in which the model wants them; needed",
     "scaler_mean": "StandardScaler: subtracted, for the scalars alone or for all that is fed",
     "scaler_scale": "StandardScaler: divided by, as many as scaler_mean",
-    "vectors": "columns of lists: names with lengths (object, or list of {name, length}), or names alone",
+    "vectors": "columns of lists: names with lengths (object, or list of {name, length}), or "
+    "names alone, the lengths under <name>_length, _len, _dim or _size or told by the model",
     "input_order": "how scalars (`scalars`) and vectors (by name) are joined where the model has one input; "
     "needed there if there are vectors",
     "inputs": "input of the model -> `scalars`, a vector's name, or a list of them that are joined",

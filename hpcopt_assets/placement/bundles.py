@@ -18,6 +18,7 @@ from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN, FORMAT, B
 
 SCALARS = "scalars"
 # The block of all scalar columns, beside one block a vector.
+LENGTH_ENDINGS = ("_length", "_len", "_dim", "_size")
 NEXT_STEP = "See docs/placement.md and schemas/placement_bundle.json for the keys and their spellings."
 
 
@@ -76,7 +77,16 @@ def read_bundle(text: str, where: str) -> Told:
                 NEXT_STEP,
             ) from error
         return Told(where, json.loads(own.model_dump_json()), own)
-    return Told(where, {key: value for key in FOREIGN for value in _found(content, key, where)}, None)
+    keys = {key: value for key in FOREIGN for value in _found(content, key, where)}
+    if isinstance(keys.get("vectors"), list):
+        keys["vectors"] = [_with_length(content, vector) for vector in keys["vectors"]]
+    return Told(where, keys, None)
+
+
+def _with_length(content: Mapping[str, Any], vector: Any) -> Any:
+    """A vector that has only a name, with the length that another key of the bundle tells."""
+    lengths = [content[f"{vector}{end}"] for end in LENGTH_ENDINGS if f"{vector}{end}" in content]
+    return {"name": vector, "length": lengths[0]} if isinstance(vector, str) and lengths else vector
 
 
 def _found(content: Mapping[str, Any], key: str, where: str) -> list[Any]:

@@ -7,6 +7,7 @@ Not here: what goes to which input (layout.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,7 @@ def blocks_of(frame: pl.DataFrame, layout: Layout, where: str) -> dict[str, Floa
     }
 
 
-def scaled(blocks: Mapping[str, FloatArray], layout: Layout) -> dict[str, FloatArray]:
+def scaled(blocks: Mapping[str, FloatArray], layout: Layout) -> dict[str, npt.NDArray[Any]]:
     """The inputs of the model: blocks joined and, where the bundle has a scaler to apply, scaled."""
     mean, scale = (np.array(values or (), np.float32) for values in (layout.mean, layout.scale))
     if layout.mean is not None and not layout.scales_vectors:
@@ -57,7 +58,10 @@ def scaled(blocks: Mapping[str, FloatArray], layout: Layout) -> dict[str, FloatA
         edges = np.cumsum([0, *(values.shape[1] for values in joined.values())])
         for (name, values), lo, hi in zip(joined.items(), edges, edges[1:], strict=False):
             joined[name] = (values - mean[lo:hi]) / scale[lo:hi]
-    return joined
+    return {
+        name: values.astype(np.float64) if name in layout.doubles else values
+        for name, values in joined.items()
+    }
 
 
 def _numbers(column: pl.Series, where: str) -> FloatArray:

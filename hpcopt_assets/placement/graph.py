@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig
-from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
 from hpcopt_assets.placement.bundles import SCALARS
+from hpcopt_assets.placement.chosen import FAR, chosen_ring
+from hpcopt_assets.placement.nodes import Nodes
 from hpcopt_assets.placement.tables import corner_table, edge_table
 
 BITMAP, LEAVES, BUDGET = "server_bitmap", "leaf_utilization", "budget_remaining"
 FEATURES = "features"
 OPSET = 15
-FAR = 2.0**20
-# Beyond every key and count.
 
 DERIVED = (
     "servers_missing",  # asked for minus free
@@ -44,55 +43,6 @@ DERIVED = (
 )
 
 
-class Nodes:
-    """Nodes in the order they are made; each call returns the name of its output."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: dict[str, Any] = {}
-
-    def constant(self, values: npt.ArrayLike, dtype: type = np.float32) -> str:
-        """A named constant."""
-        from onnx import numpy_helper
-
-        name = f"constant_{len(self.constants)}"
-        self.constants[name] = numpy_helper.from_array(np.asarray(values, dtype), name)
-        return name
-
-    def __call__(
-        self, op: str, *inputs: str | float | Sequence[int], outputs: int = 1, **attributes: Any
-    ) -> Any:
-        """Append a node. Numbers are float constants, sequences of them int64 ones (shapes and axes)."""
-        from onnx import helper
-
-        named = [
-            item
-            if isinstance(item, str)
-            else self.constant(item)
-            if isinstance(item, int | float)
-            else self.constant(item, np.int64)
-            for item in inputs
-        ]
-        out = [f"{op}_{len(self.nodes)}_{i}" for i in range(outputs)]
-        self.nodes.append(helper.make_node(op, named, out, **attributes))
-        return out[0] if outputs == 1 else out
-
-    def number(self, truth: str) -> str:
-        """0 or 1."""
-        from onnx import TensorProto
-
-        return str(self("Cast", truth, to=TensorProto.FLOAT))
-
-    def index(self, *digits: str, base: int) -> str:
-        """A flat index from digits, the first the most significant."""
-        from onnx import TensorProto
-
-        flat = digits[0]
-        for digit in digits[1:]:
-            flat = self("Add", self("Mul", flat, float(base)), digit)
-        return str(self("Cast", flat, to=TensorProto.INT64))
-
-
 def preprocessing(
     cluster: ClusterConfig, columns: Sequence[str], means: npt.ArrayLike, scales: npt.ArrayLike
 ) -> Any:
@@ -102,7 +52,7 @@ def preprocessing(
     """
     from onnx import TensorProto, helper
 
-    g = Nodes()
+    g = Nodes(cluster.sus)
     features = g(
         "Concat",
         g("Div", g("Sub", SCALARS, g.constant(means)), g.constant(scales)),
@@ -142,147 +92,107 @@ def _derived(g: Nodes, cluster: ClusterConfig, columns: Sequence[str]) -> list[s
     bits = g("Reshape", BITMAP, [-1, sus, cluster.servers_per_su])
     free = g("Sub", float(cluster.servers_per_su), g("ReduceSum", bits, [2], keepdims=0))
     missing = g("Sub", servers, g("ReduceSum", free, [1]))
-    ring, k, fits_one = _ring(g, cluster, free, servers)
-
-    place = g.constant(np.arange(sus)[None, :])
+    ring, k, fits_one = chosen_ring(g, cluster, free, servers)
     edges = g("Where", g("Greater", k, 2.0), k, g("Sub", k, 1.0))
-    on_rail = g.number(g("Less", g.constant(np.arange(rails)[None, None, :]), g("Unsqueeze", gpus, [2])))
-    on_ring = g("Mul", g("Unsqueeze", g.number(g("Less", place, k)), [2]), on_rail)  # (n, sus, rails)
-    is_edge = g("Mul", g("Unsqueeze", g.number(g("Less", place, edges)), [2]), on_rail)
 
     counts = g("Round", g("Mul", g("Sub", 1.0, LEAVES), float(planes)))
     counts = g("Reshape", counts, [-1, sus, rails])
-    shape = g("Shape", counts)
-    here = g("GatherElements", counts, g("Expand", g("Unsqueeze", ring, [2]), shape), axis=1)
-    is_last = g("Equal", g("Unsqueeze", place, [2]), g("Unsqueeze", g("Sub", k, 1.0), [2]))
-    first = g("Slice", here, [0], [1], [1])
-    following = g("Concat", g("Slice", here, [1], [sus], [1]), first, axis=1)
-    following = g("Where", is_last, first, following)
-    last = g("ReduceSum", g("Mul", here, g.number(is_last)), [1], keepdims=1)
-    before = g("Concat", last, g("Slice", here, [0], [sus - 1], [1]), axis=1)
-
-    need = g("Unsqueeze", g("Min", g("Sub", k, 1.0), g.constant([[2.0]])), [2])
-    slack = g("Sub", here, need)
-    is_on = g("Greater", on_ring, 0.5)
-    slack_min = g("ReduceMin", g("Where", is_on, slack, float(planes)), axes=[1, 2], keepdims=0)
-
-    def leaves(truth: str) -> str:
-        return str(g("ReduceSum", g("Mul", g.number(truth), on_ring), [1, 2], keepdims=0))
-
+    here = g("GatherElements", counts, g("Expand", g("Unsqueeze", ring, [2]), g("Shape", counts)), axis=1)
     budget = g("Reshape", BUDGET, [-1, rails, planes])
-    open_planes = g("ReduceSum", g.number(g("Greater", budget, 0.5)), [2], keepdims=0)  # (n, rails)
-    each_open = g("Expand", g("Unsqueeze", open_planes, [1]), shape)
-    all_open = g("Add", g("Mul", here, 0.0), float(planes))
-    left = g(
-        "ReduceSum",
-        g(
-            "Min",
-            budget,
-            g("Unsqueeze", g("Floor", g("Mul", g("Max", edges, g.constant([[2.0]])), 0.5)), [2]),
-        ),
-        [2],
-        keepdims=0,
-    )
-    on_job = g("Squeeze", on_rail, [1])
-    budget_slack = g("Sub", left, edges)
-    edge_nats, corner_nats = edge_table(planes), corner_table(planes)
-    is_corner = g("Mul", on_ring, g("Unsqueeze", g.number(g("Greater", k, 2.0)), [2]))
-
-    def nats(how_open: str) -> tuple[str, str]:
-        """Of edges and of rings, (n, rails)."""
-        edge = g("Gather", g.constant(edge_nats.ravel()), g.index(here, following, how_open, base=planes + 1))
-        corner = g(
-            "Gather",
-            g.constant(corner_nats.ravel()),
-            g.index(before, here, following, how_open, base=planes + 1),
-        )
-        of_edges = g("ReduceSum", g("Mul", edge, is_edge), [1], keepdims=0)
-        of_corners = g("ReduceSum", g("Mul", corner, is_corner), [1], keepdims=0)
-        # A Markov chain counts every edge in two corners: it is taken out once. Two leaves have no corner.
-        markov = g("Where", g("Greater", k, 2.0), g("Sub", of_corners, of_edges), of_edges)
-        return of_edges, markov
-
-    edges_all, ring_all = nats(all_open)
-    edges_open, ring_open = nats(each_open)
-
-    def total(values: str) -> str:
-        return str(g("ReduceSum", values, [1]))
-
-    def over_rails(reduce: str, values: str, otherwise: float) -> str:
-        return str(g(reduce, g("Where", g("Greater", on_job, 0.5), values, otherwise), axes=[1], keepdims=1))
-
-    def as_column(values: str) -> str:
-        return str(g("Reshape", values, [-1, 1]))
-
+    on_rail = g.number(g("Less", g.constant(np.arange(rails)[None, :]), gpus))  # (n, rails)
     return [
         missing,
         fits_one,
         k,
-        as_column(slack_min),
-        as_column(leaves(g("Less", slack, -0.5))),
-        as_column(leaves(g("Equal", slack, 0.0))),
-        as_column(leaves(g("Equal", slack, 1.0))),
-        total(edges_all),
-        total(edges_open),
-        total(ring_all),
-        total(ring_open),
-        over_rails("ReduceMax", ring_all, 0.0),
-        over_rails("ReduceMax", ring_open, 0.0),
-        over_rails("ReduceMin", budget_slack, FAR),
-        total(g("Mul", budget_slack, on_job)),
-        over_rails("ReduceMin", open_planes, float(planes)),
+        *_slack(g, planes, here, k, on_rail),
+        *_nats(g, planes, here, k, edges, on_rail, _open_planes(g, budget)),
+        *_budgets(g, planes, budget, edges, on_rail),
     ]
 
 
-def _ring(g: Nodes, cluster: ClusterConfig, free: str, servers: str) -> tuple[str, str, str]:
-    """The SUs that the allocation chooses, in ring order.
+def _slack(g: Nodes, planes: int, here: str, k: str, on_rail: str) -> list[str]:
+    """Free uplinks beyond need on the ring's leaves: the least, and how many leaves are short, tight, loose.
 
-    Out: (n, sus) indices of which the first k count; k (n, 1); whether one SU holds the job (n, 1). Where
-    there are not enough servers, all SUs with a free one are chosen.
+    `here` (n, sus, rails): free uplinks of the ring's leaves in its order, of which the first k count.
     """
-    sus = cluster.sus
-    index = g.constant(np.arange(sus)[None, :])
-    sign = -1.0 if Allocation(cluster.allocation) is Allocation.ROOMIEST_FIRST else 1.0
-    tight = g("Add", g("Mul", free, float(sus)), index)
-    tight = g("Where", g("GreaterOrEqual", free, servers), tight, FAR)
-    tightest = g("ReduceMin", tight, axes=[1], keepdims=1)
-    fits_one = g("Less", tightest, FAR)
-
-    key = g("Add", g("Mul", free, sign * sus), index)
-    key = g("Where", g("Greater", free, 0.5), key, FAR)
-    by_policy = _sorted(g, key, sus)
-    free_there = g("GatherElements", free, by_policy, axis=1)
-    before = g("CumSum", free_there, g.constant(1, np.int64), exclusive=1)
-    taken = g.number(g("And", g("Less", before, servers), g("Greater", free_there, 0.5)))
-    spread = g("ScatterElements", g("Mul", free, 0.0), by_policy, taken, axis=1)
-    chosen = g("Where", fits_one, g.number(g("Equal", tight, tightest)), spread)
-    k = g("ReduceSum", chosen, [1])
-
-    order = RingOrder(cluster.ring_orders[0])
-    if order is RingOrder.ALLOCATION:
-        rank = g(
-            "ScatterElements",
-            g("Mul", free, 0.0),
-            by_policy,
-            g("Add", g("Mul", free_there, 0.0), index),
-            axis=1,
-        )
-        return (
-            _sorted(g, g("Add", rank, g("Mul", g("Sub", 1.0, chosen), float(sus))), sus),
-            k,
-            g.number(fits_one),
-        )
-    ring = _sorted(g, g("Add", index, g("Mul", g("Sub", 1.0, chosen), float(sus))), sus)
-    if order is RingOrder.INTERLEAVED:
-        half = g("Ceil", g("Mul", k, 0.5))
-        odd = g.constant((np.arange(sus) % 2)[None, :])
-        place = g("Add", g.constant((np.arange(sus) // 2)[None, :]), g("Mul", odd, half))
-        place = g("Where", g("Less", index, k), place, g("Add", index, float(sus)))
-        ring = g("GatherElements", ring, _sorted(g, place, sus), axis=1)
-    return ring, k, g.number(fits_one)
+    need = g("Unsqueeze", g("Min", g("Sub", k, 1.0), g.constant([[2.0]])), [2])
+    slack = g("Sub", here, need)
+    on_ring = _first(g, k, on_rail)
+    least = g("Where", g("Greater", on_ring, 0.5), slack, float(planes))
+    kinds = (g("Less", slack, -0.5), g("Equal", slack, 0.0), g("Equal", slack, 1.0))
+    return [
+        _column(g, g("ReduceMin", least, axes=[1, 2], keepdims=0)),
+        *(
+            _column(g, g("ReduceSum", g("Mul", g.number(kind), on_ring), [1, 2], keepdims=0))
+            for kind in kinds
+        ),
+    ]
 
 
-def _sorted(g: Nodes, keys: str, count: int) -> str:
-    """Indices by ascending key; keys that count differ."""
-    _, order = g("TopK", keys, [count], axis=1, largest=0, sorted=1, outputs=2)
-    return str(order)
+def _nats(g: Nodes, planes: int, here: str, k: str, edges: str, on_rail: str, open_planes: str) -> list[str]:
+    """-ln of the chances of edges and rings, summed over rails; of rings the largest of a rail, too."""
+    before, following = _neighbours(g, here, k)
+    is_edge, is_node = _first(g, edges, on_rail), _first(g, k, on_rail)
+    has_corners = g("Greater", k, 2.0)
+    edge_nats, corner_nats = (g.constant(table(planes).ravel()) for table in (edge_table, corner_table))
+
+    def chances(how_open: str) -> tuple[str, str]:
+        """Of edges and of rings, (n, rails)."""
+        base = planes + 1
+        edge = g("Gather", edge_nats, g.index(here, following, how_open, base=base))
+        corner = g("Gather", corner_nats, g.index(before, here, following, how_open, base=base))
+        of_edges = g("ReduceSum", g("Mul", edge, is_edge), [1], keepdims=0)
+        of_corners = g("ReduceSum", g("Mul", corner, is_node), [1], keepdims=0)
+        # A Markov chain counts every edge in two corners: it is taken out once. Two leaves have no corner.
+        return of_edges, g("Where", has_corners, g("Sub", of_corners, of_edges), of_edges)
+
+    edges_all, rings_all = chances(g("Add", g("Mul", here, 0.0), float(planes)))
+    edges_open, rings_open = chances(g("Expand", g("Unsqueeze", open_planes, [1]), g("Shape", here)))
+    totals = [g("ReduceSum", values, [1]) for values in (edges_all, edges_open, rings_all, rings_open)]
+    worst = [_over_rails(g, "ReduceMax", values, on_rail, 0.0) for values in (rings_all, rings_open)]
+    return totals + worst
+
+
+def _budgets(g: Nodes, planes: int, budget: str, edges: str, on_rail: str) -> list[str]:
+    """Circuits that a rail's switches may still make minus its edges, least and sum; fewest open planes.
+
+    No plane can hold more than half of a ring's edges.
+    """
+    most = g("Floor", g("Mul", g("Max", edges, g.constant([[2.0]])), 0.5))
+    left = g("ReduceSum", g("Min", budget, g("Unsqueeze", most, [2])), [2], keepdims=0)
+    slack = g("Sub", left, edges)
+    return [
+        _over_rails(g, "ReduceMin", slack, on_rail, FAR),
+        g("ReduceSum", g("Mul", slack, on_rail), [1]),
+        _over_rails(g, "ReduceMin", _open_planes(g, budget), on_rail, float(planes)),
+    ]
+
+
+def _open_planes(g: Nodes, budget: str) -> str:
+    """Switches of each rail that may still make a circuit, (n, rails)."""
+    return str(g("ReduceSum", g.number(g("Greater", budget, 0.5)), [2], keepdims=0))
+
+
+def _neighbours(g: Nodes, here: str, k: str) -> tuple[str, str]:
+    """Free uplinks of the leaf before and the leaf behind each, round the ring of the first k."""
+    first = g("Slice", here, [0], [1], [1])
+    is_last = g("Equal", g("Unsqueeze", g.places, [2]), g("Unsqueeze", g("Sub", k, 1.0), [2]))
+    last = g("ReduceSum", g("Mul", here, g.number(is_last)), [1], keepdims=1)
+    behind = g("Concat", g("Slice", here, [1], [2**31], [1]), first, axis=1)
+    before = g("Concat", last, g("Slice", here, [0], [-1], [1]), axis=1)
+    return before, g("Where", is_last, first, behind)
+
+
+def _first(g: Nodes, count: str, on_rail: str) -> str:
+    """1 at the first `count` places on the job's rails, (n, sus, rails)."""
+    is_among = g.number(g("Less", g.places, count))
+    return str(g("Mul", g("Unsqueeze", is_among, [2]), g("Unsqueeze", on_rail, [1])))
+
+
+def _over_rails(g: Nodes, reduce: str, values: str, on_rail: str, otherwise: float) -> str:
+    """The least or largest of the job's rails, (n, 1)."""
+    return str(g(reduce, g("Where", g("Greater", on_rail, 0.5), values, otherwise), axes=[1], keepdims=1))
+
+
+def _column(g: Nodes, values: str) -> str:
+    return str(g("Reshape", values, [-1, 1]))

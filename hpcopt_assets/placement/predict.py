@@ -20,7 +20,8 @@ from hpcopt_assets.contracts.placement_config import ClusterConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, SCALARS, Told, read_bundle
 from hpcopt_assets.placement.feeding import blocks_of, scaled
-from hpcopt_assets.placement.layout import BINARY, Layout, Output, Port, read_layout
+from hpcopt_assets.placement.layout import Layout, read_layout
+from hpcopt_assets.placement.outputs import Port, chance_of_failure
 from hpcopt_assets.placement.session import open_session
 
 Array = npt.NDArray[Any]
@@ -148,37 +149,3 @@ def _makers(model: bytes) -> dict[str, str]:
         passed = made.get(node.input[0], "") if node.op_type in PASSING and node.input else node.op_type
         made |= dict.fromkeys(node.output, passed)
     return made
-
-
-def chance_of_failure(said: Any, output: Output) -> Array:
-    """P(failed) of each row, float64."""
-    if isinstance(said, list):  # a list of maps, as converters of scikit-learn make by default
-        key = output.failed
-        keys = [key, str(key), int(str(key))] if str(key).isdigit() else [key]
-        return np.array([_of_map(row, keys) for row in said], np.float64)
-    values = np.asarray(said, np.float64)
-    values = values.reshape(len(values), -1)
-    failed = output.failed
-    if failed is None and output.fine is None and values.shape[1] == BINARY:
-        failed = 1  # two columns where the model did not say how many
-    if failed is None and output.fine is None:
-        return _sigmoid(values[:, 0]) if output.kind == "logits" else values[:, 0]
-    if output.kind == "logits":
-        values = np.exp(values - values.max(axis=1, keepdims=True))
-        values /= values.sum(axis=1, keepdims=True)
-    if output.fine is not None:
-        return 1.0 - values[:, output.fine]
-    return np.asarray(values[:, int(failed or 0)])
-
-
-def _of_map(row: dict[Any, float], keys: list[Any]) -> float:
-    for key in keys:
-        if key in row:
-            return row[key]
-    raise InputError(
-        f"a map of {', '.join(map(str, row))}", f"the key {keys[0]}", "the model's output", NEXT_STEP
-    )
-
-
-def _sigmoid(values: Array) -> Array:
-    return np.asarray(np.exp(-np.logaddexp(0.0, -values)))

@@ -39,8 +39,11 @@ def expected(frame: pl.DataFrame) -> np.ndarray:
     return (1 / (1 + np.exp(-logit)))[:, 0]
 
 
-def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None) -> bytes:
+def model(
+    *, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None, dtype=np.float32
+) -> bytes:
     """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ..."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     nodes, constants = [], {"bias": np.array([[BIAS]])}
     if len(inputs) == 1:
         constants["w"] = np.concatenate([WEIGHTS["scalars"], WEIGHTS["server_bitmap"]])
@@ -65,7 +68,7 @@ def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=
         nodes.append(helper.make_node("Identity", [last], [out]))
     else:
         nodes.append(helper.make_node("Softmax" if width == 2 else "Sigmoid", [last], [out]))
-    outputs = [helper.make_tensor_value_info(out, TensorProto.FLOAT, ["n", width])]
+    outputs = [helper.make_tensor_value_info(out, kind, ["n", width])]
     opsets = [helper.make_opsetid("", 15)]
     if output == "labelled":
         nodes.append(helper.make_node("ArgMax", [out], ["label"], axis=1, keepdims=0))
@@ -82,12 +85,9 @@ def model(*, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=
     graph = helper.make_graph(
         nodes,
         "foreign",
-        [
-            helper.make_tensor_value_info(x, TensorProto.FLOAT, ["n", w])
-            for x, w in zip(inputs, widths, strict=True)
-        ],
+        [helper.make_tensor_value_info(x, kind, ["n", w]) for x, w in zip(inputs, widths, strict=True)],
         outputs,
-        [numpy_helper.from_array(values.astype(np.float32), key) for key, values in constants.items()],
+        [numpy_helper.from_array(values.astype(dtype), key) for key, values in constants.items()],
     )
     return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 

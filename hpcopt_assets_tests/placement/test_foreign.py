@@ -8,8 +8,8 @@ import pytest
 
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN
-from hpcopt_assets.placement.layout import Output, Port
-from hpcopt_assets.placement.predict import chance_of_failure, open_predictor
+from hpcopt_assets.placement.outputs import Output, Port, chance_of_failure
+from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets_tests.placement.foreign import (
     BITS,
     COLUMNS,
@@ -59,6 +59,9 @@ ORDER = {"input_order": ["scalars", "server_bitmap"]}
         ({}, {"vectors": ["server_bitmap"]}),  # its length is told by the model
         (JOINED, ORDER | {"scaler_mean": [*MEAN, 0, 0, 0, 0], "scaler_scale": [*SCALE, 1, 1, 1, 1]}),
         ({"width": 2}, {"classes": ["ok", "bad"]}),
+        ({"dtype": np.float64}, {}),
+        (JOINED | {"dtype": np.float64}, ORDER),
+        (JOINED, ORDER | {"vectors": ["server_bitmap"], "server_bitmap_len": BITS}),
     ],
 )
 def test_inputs_and_outputs_of_every_usual_kind(tmp_path, graph, told):
@@ -136,6 +139,7 @@ def test_the_positive_class_may_stand_first(tmp_path):
         ({"inputs": ("a", "b")}, {"inputs": {"a": "scalars", "c": "server_bitmap"}}, "inputs a, b"),
         ({}, {"vectors": {"server_bitmap": 5}}, "5 numbers"),
         ({}, {"vectors": None}, "bitmap"),
+        ({}, {"vectors": ["server_bitmap"], "server_bitmap_dim": 5}, "5 numbers"),
         ({}, {"scalar_columns": ["free_servers"]}, "scalars 1"),
         ({}, {"scaler_mean": [1.0]}, "1 of scaler_mean"),
         ({}, {"scaler_scale": None}, "both or neither"),
