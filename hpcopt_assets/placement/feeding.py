@@ -1,6 +1,6 @@
 """Rows become arrays: every column checked before anything is scored.
 
-In:  a frame, a `Layout`.   Out: float32 blocks, scalars and vectors, or a refusal with found, needed, where.
+In:  a frame, a `Layout`.   Out: blocks, scalars and vectors, or a refusal with found, needed, where.
 Not here: what goes to which input (layout.py).
 """
 
@@ -21,7 +21,7 @@ FloatArray = npt.NDArray[np.float32]
 
 
 def blocks_of(frame: pl.DataFrame, layout: Layout, where: str) -> dict[str, FloatArray]:
-    """`scalars` (rows, columns) and each vector (rows, length), unscaled; columns of no use are ignored.
+    """`scalars` (rows, columns), float32, and each vector (rows, length); columns of no use are ignored.
 
     InputError for a column that is missing, a null, NaN or infinity, a word that is no number, a vector of
     another length.
@@ -59,7 +59,7 @@ def scaled(blocks: Mapping[str, FloatArray], layout: Layout) -> dict[str, npt.ND
         for (name, values), lo, hi in zip(joined.items(), edges, edges[1:], strict=False):
             joined[name] = (values - mean[lo:hi]) / scale[lo:hi]
     return {
-        name: values.astype(np.float64) if name in layout.doubles else values
+        name: values.astype(np.float64 if name in layout.doubles else np.float32, copy=False)
         for name, values in joined.items()
     }
 
@@ -108,9 +108,12 @@ def _vector(column: pl.Series, length: int, where: str) -> FloatArray:
     if other.any():
         row = int(other.arg_true()[0])
         raise _unfit(column, f"a list of {length} numbers", where, f"{lengths[row]} in row {row}")
-    fixed = column.cast(pl.Array(pl.Float32, length))
-    values = np.asarray(fixed.to_numpy(), np.float32).reshape(-1, length)
-    bad = ~np.isfinite(values).all(axis=1)
+    inner = column.dtype.inner
+    kept = inner if inner == pl.UInt8 else pl.Float32()  # bits stay as small as they are
+    fixed = column.cast(pl.Array(kept, length))
+    bad = fixed.arr.eval(pl.element().is_null()).arr.any().to_numpy()
+    values = np.asarray(fixed.to_numpy()).reshape(-1, length)
+    bad |= ~np.isfinite(values).all(axis=1)
     if bad.any():
         raise _unfit(column, "finite numbers", where, f"NaN, null or infinity in row {int(bad.argmax())}")
     return values

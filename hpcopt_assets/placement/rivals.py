@@ -53,9 +53,7 @@ def course(config: PlacementConfig, predictor: Predictor, rows: int, seed: int) 
     """The snapshots of a seed once more, with the features of planes that they do not show."""
     made = simulate(config, rows=rows, seed=seed, has_hidden=True)
     scalars = np.stack([made.records[name] for name in SCALAR_COLUMNS], axis=1).astype(np.float32)
-    blocks = {SCALARS: scalars} | {
-        name: getattr(made, name).astype(np.float32) for name in predictor.layout.vectors
-    }
+    blocks = {SCALARS: scalars} | {name: getattr(made, name) for name in predictor.layout.vectors}
     by_cause = predictor.of_blocks(blocks).by_cause
     assert by_cause is not None  # noqa: S101 -- a model of ours tells causes; for the type checker
     return Course(made, blocks, Truth(made.records["cause"], made.records["matching_cause"]), by_cause)

@@ -42,7 +42,7 @@ def study_admission(config: PlacementConfig, predictor: Predictor) -> pl.DataFra
 
 def _says_no(predictor: Predictor, rows: Any) -> bool:
     scalars = np.array([[rows.records[name][0] for name in SCALAR_COLUMNS]], np.float32)
-    vectors = {name: getattr(rows, name).astype(np.float32) for name in predictor.layout.vectors}
+    vectors = {name: getattr(rows, name) for name in predictor.layout.vectors}
     return bool(predictor.of_blocks({SCALARS: scalars, **vectors}).failed[0] >= predictor.layout.threshold)
 
 

@@ -90,9 +90,9 @@ def train(snapshots: pl.DataFrame, data_sha256: str, config: PlacementConfig) ->
 
 
 def fed(snapshots: pl.DataFrame) -> dict[str, Array]:
-    """The blocks that a model is fed, float32: `scalars` and the vectors."""
+    """The blocks that a model is fed: `scalars`, float32, and the vectors in their stored types."""
     scalars = snapshots.select(pl.col(SCALAR_COLUMNS).cast(pl.Float32)).to_numpy()
-    vectors = {name: snapshots[name].to_numpy().astype(np.float32) for name in VECTOR_COLUMNS}
+    vectors = {name: snapshots[name].to_numpy() for name in VECTOR_COLUMNS}
     return {SCALARS: np.ascontiguousarray(scalars), **vectors}
 
 
@@ -120,7 +120,7 @@ def features_of(preprocess: bytes, blocks: dict[str, Array], threads: int) -> Ar
     """What the trees see, as onnxruntime computes it."""
     session = open_session(preprocess, threads)
     parts = [
-        session.run([FEATURES], {name: values[some] for name, values in blocks.items()})[0]
+        session.run([FEATURES], {name: values[some].astype(np.float32) for name, values in blocks.items()})[0]
         for some in batches(len(blocks[SCALARS]))
     ]
     return np.concatenate(parts)

@@ -185,6 +185,12 @@ def test_a_model_that_is_none(tmp_path):
             lambda f: f.with_columns(server_bitmap=pl.Series([[0.0, 1.0, float("nan"), 0.0]] * f.height)),
             "NaN, null or infinity in row 0",
         ),
+        (
+            lambda f: f.with_columns(
+                server_bitmap=pl.Series([[0, 1, 1, 0]] * 5 + [[0, 1, None, 0]], dtype=pl.Array(pl.UInt8, 4))
+            ),
+            "NaN, null or infinity in row 5",
+        ),
     ],
 )
 def test_rows_that_do_not_fit_are_refused_before_any_is_scored(tmp_path, change, named):

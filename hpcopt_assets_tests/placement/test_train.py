@@ -60,7 +60,7 @@ def test_scaling_is_in_the_graph_and_in_the_bundle(made):
     assert made.trained.bundle.scaler_mean[0] == pytest.approx(fit.mean(), rel=1e-5)
     assert made.trained.bundle.scaler_scale[0] == pytest.approx(fit.std(), rel=1e-5)
     session = open_session(made.trained.preprocess, 1)
-    blocks = {name: values[:5] for name, values in fed(made.snapshots).items()}
+    blocks = {name: values[:5].astype(np.float32) for name, values in fed(made.snapshots).items()}
     scaled = session.run(["features"], blocks)[0][:, 0]
     expected = (blocks["scalars"][:, 0] - fit.mean()) / fit.std()
     assert scaled == pytest.approx(expected, rel=1e-4)
