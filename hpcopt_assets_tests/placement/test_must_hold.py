@@ -8,8 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.bundles import read_bundle
-from hpcopt_assets.placement.cluster import simulate
+from hpcopt_assets.placement.cluster import (
+    draw_course,
+    draw_failures,
+    empty_cluster,
+    empty_rows,
+    entries,
+    simulate,
+)
 from hpcopt_assets.placement.predict import predictor_of
 from hpcopt_assets.placement.rivals import score_model
 from hpcopt_assets.placement.snapshots import make_snapshots
@@ -17,6 +25,7 @@ from hpcopt_assets.placement.train import fed, train
 from hpcopt_assets_tests.placement.builders import placement
 
 pytestmark = pytest.mark.slow
+NONE, MATCHING = PlacementCause.NONE.code, PlacementCause.UPLINKS_MATCHING.code
 ROWS = 20_000
 FASTEST_OF = 5
 # What else runs on the machine can only slow a run down.
@@ -75,6 +84,33 @@ def test_the_graph_is_the_trainer_to_a_millionth_whatever_the_batch(snapshots, t
     for size in (1, 37, 1024):
         some = {name: values[: min(ROWS, 1000 * size)] for name, values in blocks.items()}
         assert (predictor.of_blocks(some, size).failed == found.failed[: len(some["scalars"])]).all()
+
+
+def test_the_ceilings_draws_fail_as_the_cluster_would_without_idle_circuits(config):
+    jobs, faults = draw_course(config, 6000, config.study.seed)
+    cluster, rows, run = empty_cluster(config.cluster), empty_rows(config.cluster, 1), entries()
+    failed, without, seen = [], [], []
+    for attempt, job in enumerate(jobs):
+        cause = run.look(cluster, jobs, faults, attempt, rows)
+        spans_sus = cluster.facts["size"][0] > 1
+        if attempt >= 300 and spans_sus and cause in (NONE, MATCHING):
+            failed.append(cause != NONE)
+            seen.append([values.copy() for values in rows])
+            kept = cluster.partner.copy()
+            cluster.partner[cluster.used == 0] = -1
+            without.append(run.decide(cluster, job["servers"], job["gpus"])[0] != NONE)
+            cluster.partner[:] = kept
+            run.decide(cluster, job["servers"], job["gpus"])  # the plan that is carried out
+        if cause == NONE:
+            run.place(cluster, job)
+    drawn = draw_failures(
+        config.cluster,
+        type(rows)(*(np.concatenate(values) for values in zip(*seen, strict=True))),
+        40,
+        np.random.default_rng(0),
+    )
+    assert np.mean(without) == pytest.approx(drawn.mean(), abs=0.02)
+    assert np.mean(failed) < drawn.mean() - 0.08
 
 
 def test_it_reaches_the_visible_ceiling_and_beats_counting_beyond_chance(config, snapshots, predictor):
