@@ -35,14 +35,14 @@ format: $(DEV_STAMP)  ## Put the source in order
 ui: $(RUN_STAMP)  ## Dagster's UI on http://127.0.0.1:3000
 	DAGSTER_HOME="$$($(BIN)/python -m hpcopt_assets.orchestration.instance)" $(BIN)/dagster dev --host 127.0.0.1 --port 3000 --workspace workspace.yaml
 
-bench: $(DEV_STAMP)  ## Measure engine and ingest; writes bench.json
+bench: $(DEV_STAMP)  ## Measure ingest, forecasts and engine; writes bench.json
 	$(BIN)/python -m hpcopt_assets_tests.bench
 
 schemas: $(RUN_STAMP)  ## Write schemas/ from the contracts
 	@$(BIN)/hpcopt schemas --out schemas
 
 clean:  ## Remove the environment and everything the graph made (not data/raw)
-	rm -rf $(VENV) .dagster data/store data/dossiers data/profiles data/placement data/hpcopt.duckdb
+	rm -rf $(VENV) .dagster data/store data/dossiers data/profiles data/forecasts data/placement data/hpcopt.duckdb
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)

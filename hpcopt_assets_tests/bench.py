@@ -99,20 +99,49 @@ def replay_work(path: Path, policy_id: str) -> Work:
 
     policy = load_configs(find_project().configs).policy(policy_id)
     jobs, capacity = pl.read_parquet(path, columns=list(NEEDED)), int(path.stem.rpartition("@")[2])
-    return lambda: replay(jobs, policy, capacity)
+    # Any forecasts will do to time a replay that believes them.
+    share = pl.col("requested_runtime_s").fill_null(3600.0).clip(1)
+    estimates = jobs.select(
+        "job_id", "attempt", p10_s=share * 0.1, p50_s=share * 0.4, p90_s=share * 0.9, source=pl.lit("model")
+    )
+    return lambda: replay(jobs, policy, capacity, estimates=estimates)
+
+
+def forecast_work(path: Path) -> Work:
+    """Features, folds, models, estimates, scores and figures of a trace."""
+    import polars as pl
+
+    from hpcopt_assets.features.jobs import job_features
+    from hpcopt_assets.forecast.chain import forecast_trace
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.project import find_project
+
+    jobs, config = pl.read_parquet(path), load_configs(find_project().configs).forecast
+    return lambda: forecast_trace(job_features(jobs, None), jobs, None, config)
+
+
+def features_work(path: Path) -> Work:
+    """The features of a trace's jobs."""
+    import polars as pl
+
+    from hpcopt_assets.features.jobs import job_features
+
+    jobs = pl.read_parquet(path)
+    return lambda: job_features(jobs, None)
 
 
 def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     """One case, in this process."""
+    makers = {"ingest": ingest_work, "features": features_work, "forecast": forecast_work}
     if kind == "placement":
         work = placement_work(source, int(policy))
     else:
-        work = ingest_work(Path(source)) if kind == "ingest" else replay_work(Path(source), policy)
+        work = makers[kind](Path(source)) if kind in makers else replay_work(Path(source), policy)
     before_mb = peak_mb()
     start = time.perf_counter()
     work()
     first_s, peak = time.perf_counter() - start, peak_mb()
-    is_large = kind == "ingest" and Path(source).stat().st_size > LARGE_BYTES
+    is_large = kind == "forecast" or (kind == "ingest" and Path(source).stat().st_size > LARGE_BYTES)
     warm_s = None if is_large else median_s(work)
     return {
         "case": f"{kind} {Path(source).stem} {policy}".strip(),
@@ -149,6 +178,8 @@ def cases(folder: Path) -> Iterator[Case]:
         for (name, capacity), log in zip(LOGS.items(), logs, strict=False):
             path = folder / f"{Path(name).name.partition('.')[0]}@{capacity}.parquet"
             run_self("--make", str(log), "0", str(path))
+            yield "features", str(path), ""
+            yield "forecast", str(path), ""
             yield from replays(path)
     else:
         sys.stderr.write("HPCOPT_TEST_DATA names no folder with the logs: cases on real logs are left out.\n")

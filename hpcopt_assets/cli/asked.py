@@ -49,6 +49,10 @@ SinceOption = Annotated[
     str | None, typer.Option(help="Count jobs released from then on; what runs and waits then is there.")
 ]
 UntilOption = Annotated[str | None, typer.Option(help="Count jobs released before then.")]
+EstimatesOption = Annotated[
+    Path | None,
+    typer.Option(help="runtime_estimates.parquet of the trace, for policies that believe forecasts."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

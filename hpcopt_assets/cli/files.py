@@ -15,6 +15,7 @@ from hpcopt_assets.cli.app import app, project_and_configs, utf8
 from hpcopt_assets.cli.asked import (
     CapacityOption,
     DialectOption,
+    EstimatesOption,
     FieldsOption,
     FormatOption,
     JsonOption,
@@ -29,7 +30,7 @@ from hpcopt_assets.cli.asked import (
     scenario_of,
     steps_of,
 )
-from hpcopt_assets.cli.reading import capacity_of, known_of, read_trace, stated_entry
+from hpcopt_assets.cli.reading import capacity_of, known_of, read_estimates, read_trace, stated_entry
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import Overrun, Unit
 from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
@@ -104,6 +105,7 @@ def replay(
         Path | None, typer.Option(callback=utf8, help="Releases, starts and ends to write: .csv or .parquet.")
     ] = None,
     overrun: Annotated[Overrun | None, typer.Option(help="Replaces the policy's own rule.")] = None,
+    estimates: EstimatesOption = None,
     is_strict: Annotated[
         bool, typer.Option("--strict", help="Check the whole state of the machine at every pass.")
     ] = False,
@@ -137,7 +139,8 @@ def replay(
     if isinstance(chosen, ExternalPolicy):
         result = _replay_external(known.jobs, chosen, machine.procs, scenario)
     else:
-        result = replay_jobs(known.jobs, chosen, machine.procs, scenario, is_strict=is_strict)
+        told = read_estimates(estimates)
+        result = replay_jobs(known.jobs, chosen, machine.procs, scenario, estimates=told, is_strict=is_strict)
     schedule = Schedule.of(result.schedule)
     whole, steady = (
         measure(schedule, capacity=machine, config=constants, window=window)

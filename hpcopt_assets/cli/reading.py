@@ -75,6 +75,7 @@ class Known(NamedTuple):
     machine: Machine | None
     steps: tuple[tuple[int, int], ...]
     unit: Unit
+    timezone: str | None
 
 
 def known_of(path: Path, configs: Configs, stated: TraceEntry) -> Known:
@@ -88,12 +89,35 @@ def known_of(path: Path, configs: Configs, stated: TraceEntry) -> Known:
         entry = configs.traces.entry(jobs["trace_id"][0])
         entry = entry.model_copy(update=stated.model_dump(exclude_unset=True))
         sized = in_unit(jobs, entry.unit)
-        return Known(sized, machine_of(path, sized, entry.capacity_procs), steps_of(entry), entry.unit)
+        return Known(
+            sized, machine_of(path, sized, entry.capacity_procs), steps_of(entry), entry.unit, entry.timezone
+        )
     with read_trace(path, configs, None, stated) as found:
         facts = found.report.row(0, named=True)
         unit = Unit(facts["capacity_unit"])
         steps = zip(facts["capacity_step_at_s"], facts["capacity_step_procs"], strict=True)
-        return Known(in_unit(found.jobs, unit), Machine.stated(facts), tuple(steps), unit)
+        return Known(in_unit(found.jobs, unit), Machine.stated(facts), tuple(steps), unit, facts["timezone"])
+
+
+def read_estimates(path: Path | None) -> pl.DataFrame | None:
+    """A `runtime_estimates` table from a parquet file; `InputError` where it is none."""
+    import polars as pl
+
+    from hpcopt_assets.contracts.errors import ContractError
+    from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
+
+    if path is None:
+        return None
+    try:
+        return RUNTIME_ESTIMATES.shape(pl.read_parquet(path, hive_partitioning=False, glob=False))
+    except (OSError, pl.exceptions.PolarsError, ContractError) as error:
+        said = error.found if isinstance(error, ContractError) else str(error).splitlines()[0]
+        raise InputError(
+            found=said,
+            needed="a parquet file of the table runtime_estimates",
+            where=str(path),
+            next_step="`hpcopt forecast` writes one; so does the asset of that name, under data/store.",
+        ) from error
 
 
 def capacity_of(

@@ -11,6 +11,7 @@ import typer
 from hpcopt_assets.cli.app import app, project_and_configs
 from hpcopt_assets.cli.asked import (
     CapacityOption,
+    EstimatesOption,
     JsonOption,
     ScaleOption,
     SinceOption,
@@ -22,7 +23,7 @@ from hpcopt_assets.cli.asked import (
     scenario_of,
     steps_of,
 )
-from hpcopt_assets.cli.reading import capacity_of, known_of, stated_entry
+from hpcopt_assets.cli.reading import capacity_of, known_of, read_estimates, stated_entry
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.orchestration.terminal import cell, plural, print_table, say
 
@@ -54,6 +55,7 @@ def whatif(
     until: UntilOption = None,
     unit: UnitOption = None,
     tau: TauOption = None,
+    estimates: EstimatesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a policy on another machine, or with faster arrivals, with the baseline as recorded.
@@ -82,6 +84,7 @@ def whatif(
         Setting(chosen, asked, scenario_of(arrival_scale, since, until)),
         config=constants,
         window=Window.STEADY,
+        estimates=read_estimates(estimates),
     )
     if as_json:
         told = {"baseline_policy": reference.id, "policy": chosen.id, "capacity_source": source}

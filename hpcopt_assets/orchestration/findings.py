@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
+from hpcopt_assets.contracts.forecast_tables import FORECAST_SCORES
 from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT
 from hpcopt_assets.contracts.tables import (
     CLAIM_VERDICTS,
@@ -31,10 +32,13 @@ from hpcopt_assets.contracts.vocabulary import (
     CapacitySource,
     ClaimCriterion,
     FidelityCriterion,
+    ForecastMeasure,
     Outcome,
+    Predictor,
     QualityFlag,
     Unit,
     Verdict,
+    Weighting,
     Window,
 )
 from hpcopt_assets.orchestration.configs import Configs
@@ -61,6 +65,7 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
     for trace_id in trace_ids:
         say(f"Dossier         {project.dossier_of(trace_id)}")
         say(f"Profile         {project.profiles / trace_id} (figures)")
+        say(f"Forecasts       {project.forecasts / trace_id} (figures)")
     policy_id = configs.objective.claims.baseline
     source = known_traces(project.raw, configs.traces)[trace_ids[0]][0]
     hpcopt = _shown(Path(sys.executable).with_name("hpcopt"))
@@ -123,6 +128,7 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
         overall = claim.row(by_predicate=pl.col("criterion") == ClaimCriterion.OVERALL, named=True)
         if overall["outcome"] in (Outcome.ACCEPTED, Outcome.CONDITIONAL):
             _say_prose(f"{policy_id}: {overall['reason'].removesuffix(NOT_MODELLED_IN_SHORT).strip()}")
+    _say_prose(_forecasts(found))
     _say_prose(f"{NOT_MODELLED_IN_SHORT} Each verdict with its reasons is in the dossier.")
     say()
 
@@ -179,6 +185,30 @@ def _caveats(found: _Found, configs: Configs) -> Iterator[str]:
             f"{recovered:.0%} of the jobs were put together from lines that do not fit the columns: are the "
             "columns right?"
         )
+
+
+def _forecasts(found: _Found) -> str:
+    """How good the forecasts of runtimes were, beside the request and the best rule without a model."""
+    overall = {"fold": 0, "band": "all", "weighting": Weighting.JOB.value}
+    scores = found.table(FORECAST_SCORES).filter(pl.col("versus").is_null(), **overall)
+    if scores.is_empty():
+        return "Forecasts of runtimes: none, for too few jobs had ended to fit a model on (feature_splits)."
+    mae = {
+        Predictor(name): value / HOUR_S
+        for name, value in scores.filter(measure=ForecastMeasure.MAE.value)
+        .select("predictor", "value")
+        .iter_rows()
+    }
+    best = min((name for name in mae if name.is_baseline), key=lambda name: mae[name])
+    coverage = scores.filter(
+        measure=ForecastMeasure.COVERAGE_CAPPED.value, predictor=Predictor.MODEL.value
+    ).row(0, named=True)
+    return (
+        f"Forecasts of runtimes: off by {mae[Predictor.MODEL]:.2f} h on average, the request by "
+        f"{mae[Predictor.REQUEST]:.2f} h, the best rule ({best.replace('_', ' ')}) by {mae[best]:.2f} h; "
+        f"[p10, p90] held {coverage['value']:.1%} of {plural(coverage['jobs_count'], 'job')}, meant to "
+        "hold 80 %."
+    )
 
 
 def _unit(facts: Mapping[str, Any]) -> str:

@@ -28,7 +28,12 @@ def made_of(project: Project, trace_id: str) -> list[Path]:
     ]
     return [
         path
-        for path in (*sorted(stored), project.dossier_of(trace_id).parent, project.profiles / trace_id)
+        for path in (
+            *sorted(stored),
+            project.dossier_of(trace_id).parent,
+            project.profiles / trace_id,
+            project.forecasts / trace_id,
+        )
         if path.is_dir()
     ]
 

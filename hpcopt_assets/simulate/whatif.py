@@ -43,10 +43,16 @@ class Comparison:
 
 
 def compare(
-    jobs: pl.DataFrame, baseline: Setting, changed: Setting, *, config: MeasuresConfig, window: Window
+    jobs: pl.DataFrame,
+    baseline: Setting,
+    changed: Setting,
+    *,
+    config: MeasuresConfig,
+    window: Window,
+    estimates: pl.DataFrame | None = None,
 ) -> Comparison:
-    """Replay a trace twice. Errors are those of `replay`."""
-    frames = [_replayed(jobs, setting) for setting in (baseline, changed)]
+    """Replay a trace twice, with `runtime_estimates` where a policy needs them. Errors are `replay`'s."""
+    frames = [_replayed(jobs, setting, estimates) for setting in (baseline, changed)]
     first, second = Schedule.paired(*frames)
     reasons = [frame["left_out"].drop_nulls().value_counts(sort=True) for frame in frames]
     return Comparison(
@@ -58,6 +64,6 @@ def compare(
     )
 
 
-def _replayed(jobs: pl.DataFrame, setting: Setting) -> pl.DataFrame:
+def _replayed(jobs: pl.DataFrame, setting: Setting, estimates: pl.DataFrame | None) -> pl.DataFrame:
     scenario = replace(setting.scenario, capacity_steps=setting.capacity.steps)
-    return replay(jobs, setting.policy, setting.capacity.procs, scenario).schedule
+    return replay(jobs, setting.policy, setting.capacity.procs, scenario, estimates=estimates).schedule
