@@ -1,6 +1,6 @@
 """The cluster from the outside: attempts to place jobs, one snapshot each, and the exact decision on each.
 
-In:  the cluster, workload and generator of configs/placement.yaml.   Out: `Attempts`, arrays with a row each.
+In:  the cluster, workload and generator of configs/placement.yaml.   Out: `Rows`, arrays with a row each.
 Not here: how a decision is made (kernel/), the table (snapshots.py).
 """
 

@@ -31,7 +31,7 @@ NONE = PlacementCause.NONE.code
 
 
 @dataclass(frozen=True)
-class Course:
+class Seen:
     """Simulated attempts with the model's answer on each: what is seen, what is hidden, what came of it."""
 
     rows: Any
@@ -39,9 +39,9 @@ class Course:
     truth: Truth
     by_cause: Array
 
-    def of(self, some: Array) -> Course:
+    def of(self, some: Array) -> Seen:
         """Some of the rows."""
-        return Course(
+        return Seen(
             type(self.rows)(*(values[some] for values in self.rows)),
             {name: values[some] for name, values in self.blocks.items()},
             Truth(self.truth.cause[some], self.truth.matching[some]),
@@ -49,14 +49,14 @@ class Course:
         )
 
 
-def course(config: PlacementConfig, predictor: Predictor, rows: int, seed: int) -> Course:
+def seen_again(config: PlacementConfig, predictor: Predictor, rows: int, seed: int) -> Seen:
     """The snapshots of a seed once more, with the features of planes that they do not show."""
     made = simulate(config, rows=rows, seed=seed, has_hidden=True)
     scalars = np.stack([made.records[name] for name in SCALAR_COLUMNS], axis=1).astype(np.float32)
     blocks = {SCALARS: scalars} | {name: getattr(made, name) for name in predictor.layout.vectors}
     by_cause = predictor.of_blocks(blocks).by_cause
     assert by_cause is not None  # noqa: S101 -- a model of ours tells causes; for the type checker
-    return Course(made, blocks, Truth(made.records["cause"], made.records["matching_cause"]), by_cause)
+    return Seen(made, blocks, Truth(made.records["cause"], made.records["matching_cause"]), by_cause)
 
 
 def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.DataFrame) -> pl.DataFrame:
@@ -65,7 +65,7 @@ def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.Dat
     Every choice (thresholds, the rules' chances, the plane-state trees) is made on the parts before `later`.
     """
     rows = snapshots.height
-    same = course(config, predictor, rows, config.generator.seed)
+    same = seen_again(config, predictor, rows, config.generator.seed)
     if not np.array_equal(same.truth.cause, cause_codes(snapshots)):
         raise EvidenceError(
             "snapshots that differ from what their seed gives",
@@ -74,7 +74,7 @@ def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.Dat
             "Materialize placement_snapshots and placement_model again.",
         )
     part = parts(config.split, rows)
-    other = course(config, predictor, min(rows, config.score.other_rows), config.generator.other_seed)
+    other = seen_again(config, predictor, min(rows, config.score.other_rows), config.generator.other_seed)
     populations = {
         Population.LATER: same.of(part == SnapshotPart.LATER),
         Population.OTHER_SEED: other,
@@ -102,17 +102,17 @@ def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.Dat
     return pl.concat(scored)
 
 
-def _threshold(config: PlacementConfig, chance: Array, third: Course) -> float:
+def _threshold(config: PlacementConfig, chance: Array, third: Seen) -> float:
     return cheapest_threshold(chance, third.truth.failed, config.model.missed_failure_cost)
 
 
-def _plane_state(config: PlacementConfig, same: Course, part: Array, wanted: list[Course]) -> list[Array]:
+def _plane_state(config: PlacementConfig, same: Seen, part: Array, wanted: list[Seen]) -> list[Array]:
     """P(failed) by the same trainer, shown features of planes beside its own."""
     fit, stop, third = (part == of for of in (SnapshotPart.FIT, SnapshotPart.STOP, SnapshotPart.CALIBRATE))
     graph = preprocessing(config.cluster, SCALAR_COLUMNS, *scaling(same.blocks[SCALARS][fit]))
     threads = config.model.threads
 
-    def features(some: Course) -> Array:
+    def features(some: Seen) -> Array:
         seen = features_of(graph.SerializeToString(), some.blocks, threads)
         return np.concatenate([seen, some.rows.hidden], axis=1)
 

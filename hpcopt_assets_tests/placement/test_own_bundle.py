@@ -9,9 +9,12 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.placement_tables import PLACEMENT_PREDICTIONS
+from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.placement.inference import predictions
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets.placement.snapshots import make_snapshots
+from hpcopt_assets_tests.placement import foreign
 from hpcopt_assets_tests.placement.builders import placement, small
 
 
@@ -72,9 +75,22 @@ def test_a_cluster_that_differs_in_anything_is_told_apart(made, change):
 
 def test_predictions_are_a_table_in_the_rows_order(made):
     table = predictions(open_predictor(made.onnx, made.bundle), made.snapshots, 500)
+    validate(PLACEMENT_PREDICTIONS, table)
     assert table["attempt"].equals(made.snapshots["attempt"])
     sums = table.select(pl.sum_horizontal("p_servers", "p_uplinks_count", "p_uplinks_matching")).to_series()
     assert np.allclose(sums, table["p_failed"], atol=1e-6)
     assert (table["is_predicted_failed"] == (table["p_failed"] >= made.trained.bundle.threshold)).all()
     sure = table.filter(pl.col("failure_cause") == "servers")
     assert (sure["likely_cause"] == "servers").mean() > 0.95
+
+
+def test_a_model_from_elsewhere_predicts_snapshots_and_leaves_causes_open(made, tmp_path):
+    columns = list(made.trained.bundle.scalar_columns[:6])
+    told = {"scalar_columns": columns, "threshold": 0.25}
+    paths = foreign.write(tmp_path, foreign.model(inputs=("x",)), told, made.snapshots)
+    table = predictions(open_predictor(*paths[:2]), made.snapshots, 500)
+    validate(PLACEMENT_PREDICTIONS, table)
+    assert table.select(
+        "p_servers", "p_uplinks_count", "p_uplinks_matching", "likely_cause"
+    ).null_count().row(0) == ((made.snapshots.height,) * 4)
+    assert table["is_predicted_failed"].equals((table["p_failed"] >= 0.25).alias("is_predicted_failed"))
