@@ -102,7 +102,13 @@ def replay_work(path: Path, policy_id: str) -> Work:
     # Any forecasts will do to time a replay that believes them.
     share = pl.col("requested_runtime_s").fill_null(3600.0).clip(1)
     estimates = jobs.select(
-        "job_id", "attempt", p10_s=share * 0.1, p50_s=share * 0.4, p90_s=share * 0.9, source=pl.lit("model")
+        "trace_id",
+        "job_id",
+        "attempt",
+        p10_s=share * 0.1,
+        p50_s=share * 0.4,
+        p90_s=share * 0.9,
+        source=pl.lit("model"),
     )
     return lambda: replay(jobs, policy, capacity, estimates=estimates)
 

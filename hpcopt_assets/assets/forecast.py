@@ -23,7 +23,7 @@ from hpcopt_assets.forecast.pictures import forecast_figures
 from hpcopt_assets.forecast.scores import forecast_scores as scores_of
 from hpcopt_assets.forecast.splits import feature_splits as splits_of
 from hpcopt_assets.forecast.splits import made_folds
-from hpcopt_assets.forecast.summary import headline, most_important, sources
+from hpcopt_assets.forecast.summary import differences, most_important, overview, sources
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.files import write_drawings
 from hpcopt_assets.orchestration.io import markdown_table
@@ -41,7 +41,7 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     def jobs_of(features: pl.DataFrame, trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame) -> Jobs:
         return Jobs.of(features, trace_jobs, ingest_report["timezone"].item())
 
-    @dg.asset(partitions_def=traces, **made(FEATURE_SPLITS, config.splits, config.model))
+    @dg.asset(partitions_def=traces, **made(FEATURE_SPLITS, config.splits))
     def feature_splits(
         context: dg.AssetExecutionContext,
         job_features: pl.DataFrame,
@@ -49,14 +49,16 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         ingest_report: pl.DataFrame,
     ) -> pl.DataFrame:
         jobs = jobs_of(job_features, trace_jobs, ingest_report)
-        return splits_of(context.partition_key, jobs, config.splits, config.model.stopping_ratio)
+        return splits_of(context.partition_key, jobs, config.splits)
 
     @dg.multi_asset(
         name="fit_runtime_model",
         partitions_def=traces,
         outs={
-            RUNTIME_MODEL.name: dg.AssetOut(**made(RUNTIME_MODEL, config, kinds=("lightgbm", "onnx"))),
-            RUNTIME_IMPORTANCE.name: dg.AssetOut(**made(RUNTIME_IMPORTANCE, config, kinds=("lightgbm",))),
+            RUNTIME_MODEL.name: dg.AssetOut(**made(RUNTIME_MODEL, config.model, kinds=("lightgbm", "onnx"))),
+            RUNTIME_IMPORTANCE.name: dg.AssetOut(
+                **made(RUNTIME_IMPORTANCE, config.model, config.importance, kinds=("lightgbm",))
+            ),
         },
     )
     def runtime_model(
@@ -105,7 +107,8 @@ def forecast_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         folder = write_drawings(project.forecasts / context.partition_key, figures)
         context.add_output_metadata(
             {
-                "headline": dg.MetadataValue.md(markdown_table(headline(scores))),
+                "overview": dg.MetadataValue.md(markdown_table(overview(scores))),
+                "differences": dg.MetadataValue.md(markdown_table(differences(scores))),
                 "figures": dg.MetadataValue.path(str(folder)),
             }
         )

@@ -75,7 +75,8 @@ def _replay_asset(policy: Policy, *, is_strict: bool) -> dg.AssetsDefinition:
 
 
 def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
-    """One replay a policy, the rules that all of them keep, and their measures."""
+    """One replay a policy, the rules that all keep, their measures, and the forecasts they rest on."""
+    forecasting = [policy for policy in configs.policies.policies if policy.is_forecasting]
 
     @dg.asset(
         partitions_def=traces,
@@ -117,16 +118,12 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         partitions_def=traces,
-        ins={
-            f"{OF_POLICY}{policy.id}": dg.AssetIn(replay_key(policy.id))
-            for policy in configs.policies.policies
-            if policy.is_forecasting
-        },
+        ins={f"{OF_POLICY}{policy.id}": dg.AssetIn(replay_key(policy.id)) for policy in forecasting},
         **declared(
             ESTIMATE_ACCOUNTING,
             group="replay",
             rooms=("simulate",),
-            reads=(configs.objective.measures, configs.policies),
+            reads=(configs.objective.measures, *forecasting),
             kinds=("numba",),
         ),
     )

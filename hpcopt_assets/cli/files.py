@@ -137,6 +137,10 @@ def replay(
     machine, source = capacity_of(path, known, capacity, steps_of(capacity_steps))
     scenario = replace(scenario_of(arrival_scale, since, until), capacity_steps=machine.steps)
     if isinstance(chosen, ExternalPolicy):
+        if estimates is not None:
+            raise InputError(
+                "an external policy", "a policy that believes forecasts", "--estimates", "Leave it away."
+            )
         result = _replay_external(known.jobs, chosen, machine.procs, scenario)
     else:
         told = read_estimates(estimates)

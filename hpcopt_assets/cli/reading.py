@@ -105,11 +105,13 @@ def read_estimates(path: Path | None) -> pl.DataFrame | None:
 
     from hpcopt_assets.contracts.errors import ContractError
     from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
+    from hpcopt_assets.contracts.schemas import validate
 
     if path is None:
         return None
     try:
-        return RUNTIME_ESTIMATES.shape(pl.read_parquet(path, hive_partitioning=False, glob=False))
+        told = RUNTIME_ESTIMATES.shape(pl.read_parquet(path, hive_partitioning=False, glob=False))
+        validate(RUNTIME_ESTIMATES, told)
     except (OSError, pl.exceptions.PolarsError, ContractError) as error:
         said = error.found if isinstance(error, ContractError) else str(error).splitlines()[0]
         raise InputError(
@@ -118,6 +120,7 @@ def read_estimates(path: Path | None) -> pl.DataFrame | None:
             where=str(path),
             next_step="`hpcopt forecast` writes one; so does the asset of that name, under data/store.",
         ) from error
+    return told
 
 
 def capacity_of(

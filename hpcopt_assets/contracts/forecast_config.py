@@ -23,6 +23,8 @@ class SplitsConfig(Frozen):
     # Where the first fold's score window begins; the windows share what comes after in equal parts.
     calibrate_ratio: OpenRatio
     # Length of the window between fit and score.
+    stopping_ratio: OpenRatio
+    # The last part of the fit window, by jobs, on which boosting is stopped early.
     min_fit_jobs: PositiveInt
     min_calibrate_jobs: PositiveInt
     # A fold with fewer completed jobs is not made; its score window falls back.
@@ -54,10 +56,6 @@ class ModelConfig(Frozen):
     """How quantiles are fitted."""
 
     seed: Annotated[int, Field(ge=0)]
-    threads: PositiveInt
-    # Models fitted at once, each by one thread: the result does not depend on it.
-    stopping_ratio: OpenRatio
-    # The last part of the fit window, by jobs, on which boosting is stopped early.
     user_day_exponent: Ratio
     # A job weighs (jobs of its user on its day) ** -exponent: 1 makes every burst one job.
     median: TreesConfig
@@ -81,8 +79,6 @@ class ScoresConfig(Frozen):
     # With fewer days there is no interval.
     procs_bands: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     # Upper ends (included) of the bands of job size; what is larger is the last band.
-    importance_jobs: PositiveInt
-    # How many jobs of a score window the permutation importance is measured on.
 
     @model_validator(mode="after")
     def _bands_rise(self) -> Self:
@@ -91,10 +87,21 @@ class ScoresConfig(Frozen):
         return self
 
 
+class ImportanceConfig(Frozen):
+    """How it is measured what a model makes of each feature."""
+
+    jobs: PositiveInt
+    # Of a score window, at random.
+    seed: Annotated[int, Field(ge=0)]
+
+
 class ForecastConfig(Frozen):
     """Forecasts of runtimes."""
 
+    threads: PositiveInt
+    # Models fitted at once, each by one thread. The result does not depend on it: nothing goes stale.
     splits: SplitsConfig
     model: ModelConfig
     calibration: CalibrationConfig
     scores: ScoresConfig
+    importance: ImportanceConfig

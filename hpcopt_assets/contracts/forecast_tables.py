@@ -155,8 +155,15 @@ RUNTIME_MODEL = Table(
         word("quantile", "what it predicts", v.Quantile.words()),
         count("rounds_count", "trees", unit="trees"),
         count("fit_jobs_count", "jobs it was fitted on", unit="jobs"),
-        real("stopping_loss", "loss on the part of the fit window that stopped the boosting", "see docs"),
-        real("parity_ratio", "largest relative difference between ONNX and LightGBM", "ratio"),
+        real(
+            "stopping_loss",
+            "weighted pinball loss on the part of the fit window that stopped the boosting: of shares of the "
+            "request for p50, of natural logarithms for p10 and p90",
+            "ratio or nats",
+        ),
+        real(
+            "parity_ratio", "largest relative difference between predictions by ONNX and by LightGBM", "ratio"
+        ),
         text("sha256", "SHA-256 of the model's bytes"),
         Column("features", DType.STRINGS, "columns of job_features it reads, in the order of its input"),
         Column("onnx", DType.BINARY, "the model, to be run by onnxruntime"),
@@ -175,7 +182,7 @@ RUNTIME_IMPORTANCE = Table(
         real("gain_ratio", "share of the loss that splits on it took away while fitting", "ratio", hi=1.0),
         real(
             "permutation_loss_s",
-            "how much the pinball loss rises on the score window when its values are shuffled among jobs",
+            "how much the pinball loss rises on the score window when its values are handed round among jobs",
             "s",
             lo=None,
         ),

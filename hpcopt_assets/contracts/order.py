@@ -12,6 +12,8 @@ import polars as pl
 DIGITS = 20
 # What the largest 64-bit number has; longer numbers keep their length and compare as text.
 KEY_ORDER = ("release_s", "submit_s", "job_order", "job_id", "attempt")
+JOB_KEY = ("job_id", "attempt")
+# What tells one row of a trace from another.
 ROW_ORDER = (*KEY_ORDER, "source_file", "source_line")
 # Row order of trace_jobs, `job_order` being the column of that name made by the function below. The id's
 # text parts `7` and `007`; the last two only order rows that break the table's key.

@@ -75,13 +75,14 @@ def _calendar(trace: Trace, timezone: str) -> dict[str, FloatArray]:
 def _shares(trace: Trace) -> dict[str, FloatArray]:
     """How common each identity has been among the jobs submitted before; null where it is unknown."""
     order = trace.submission_order
-    before = np.maximum(np.arange(len(trace)), 1)
+    first = pl.Series(trace.is_first[order].astype(np.int64))
+    before = np.maximum((first.cum_sum() - first).to_numpy(), 1)
     shares = {}
     for column in SHARES:
         name = column.name.removesuffix("_share_ratio")
-        submitted = trace.jobs.select(pl.col(name).gather(order))
-        seen = submitted.select(
-            pl.when(pl.col(name).is_not_null()).then(pl.int_range(pl.len()).over(name))
+        own = trace.jobs.select(pl.col(name).gather(order)).with_columns(first=first)
+        seen = own.select(
+            pl.when(pl.col(name).is_not_null()).then((pl.col("first").cum_sum() - pl.col("first")).over(name))
         ).to_series()
         shares[column.name] = np.empty(len(trace))
         shares[column.name][order] = seen.cast(pl.Float64).fill_null(np.nan).to_numpy() / before
@@ -120,7 +121,7 @@ def _habits(trace: Trace, ended: Past) -> dict[str, FloatArray]:
 
 def _since_submission(trace: Trace) -> FloatArray:
     """Time since the same user's submission before; among those of one second, by position."""
-    order = trace.submission_order
+    order = trace.submission_order[trace.is_first[trace.submission_order]]
     order = order[np.argsort(trace.user[order], kind="stable")]
     user = trace.user[order]
     is_next = (user[1:] == user[:-1]) & (user[1:] != NOBODY)

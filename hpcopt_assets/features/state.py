@@ -21,7 +21,8 @@ def queue_state(trace: Trace) -> dict[str, FloatArray]:
     """
     everybody = np.zeros(len(trace), dtype=np.int64)
     running = _running(trace, everybody)
-    released = _before(everybody, trace.release_s, trace.has_start, trace.submit_s)
+    released_s = np.minimum(trace.release_s, trace.start_s)  # a clock may say that a job started too early
+    released = _before(everybody, released_s, trace.has_start, trace.submit_s)
     started = _before(everybody, trace.start_s, trace.has_start, trace.submit_s)
     procs = np.nan_to_num(trace.procs)
     own_started, own_ended = _running(trace, trace.user)
@@ -43,12 +44,13 @@ def queue_state(trace: Trace) -> dict[str, FloatArray]:
 
 def _running(trace: Trace, group: IntArray) -> tuple[Past, Past]:
     """Jobs that had started before each submission, and those of them that had ended by it."""
-    # A job of no runtime is given one second: it is not to end before it counts as started.
-    end_s = np.maximum(trace.end_s, trace.start_s + 1)
-    has_both = trace.has_start & trace.has_end
+    # A job of no runtime is given one second: it is not to end before it counts as started. One whose end the
+    # log does not tell is taken to run until its limit, not for ever.
+    told_s = np.where(trace.has_end, trace.end_s, trace.start_s + trace.limit_s.astype(np.int64))
+    end_s = np.maximum(told_s, trace.start_s + 1)
     return (
         _before(group, trace.start_s, trace.has_start, trace.submit_s),
-        Past.of(group, end_s, has_both, trace.submit_s),
+        Past.of(group, end_s, trace.has_start, trace.submit_s),
     )
 
 

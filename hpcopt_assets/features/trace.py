@@ -30,7 +30,8 @@ KEYS = {
 class Trace:
     """Arrays with one entry a job, in trace order; times in seconds, NaN or 0 where not known.
 
-    `is_completed` are the jobs whose runtime and end are known: at `end_s`, and to nobody before.
+    `is_completed` are the jobs whose runtime and end are known: at `end_s`, and to nobody before. `is_first`:
+    the attempt that was submitted; later ones keep its submission and came after it.
     """
 
     jobs: pl.DataFrame
@@ -45,12 +46,13 @@ class Trace:
     procs: FloatArray
     limit_s: FloatArray
     has_request: BoolArray
+    is_first: BoolArray
 
     @classmethod
     def of(cls, trace_jobs: pl.DataFrame) -> Trace:
         """The jobs of a trace."""
         jobs = in_trace_order(trace_jobs)
-        limit_s, is_fallback = limits(jobs)
+        limit_s, is_fallback = _limits_at_submission(jobs)
         has_end = jobs["end_s"].is_not_null().to_numpy()
 
         def instant(name: str) -> IntArray:
@@ -72,6 +74,7 @@ class Trace:
             procs=number("procs", np.nan),
             limit_s=limit_s.cast(pl.Float64).to_numpy(),
             has_request=~is_fallback.to_numpy(),
+            is_first=(jobs["attempt"] == 1).to_numpy(),
         )
 
     def __len__(self) -> int:
@@ -94,3 +97,15 @@ class Trace:
         identities = [name for name in names if self.jobs.schema[name] == pl.String]
         is_known = self.jobs.select(pl.all_horizontal(pl.col(identities).is_not_null())).to_series()
         return np.where(is_known.to_numpy(), number.to_numpy(), NOBODY)
+
+
+def _limits_at_submission(jobs: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """What stands in for a missing request, from requests of jobs *submitted* before; a replay asks later.
+
+    A job that was held is released after jobs that came later.
+    """
+    place = pl.Series(np.argsort(jobs["submit_s"].to_numpy(), kind="stable"))
+    submitted = jobs[place].with_columns(release_s=pl.col("submit_s"))
+    limit_s, is_fallback = limits(submitted)
+    back = pl.Series(np.argsort(place.to_numpy(), kind="stable"))
+    return limit_s.gather(back), is_fallback.gather(back)

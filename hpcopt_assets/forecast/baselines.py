@@ -18,7 +18,7 @@ from hpcopt_assets.measures.schedule import FloatArray
 
 def baselines(jobs: Jobs, fold: Fold) -> dict[Predictor, FloatArray]:
     """What each rule says of every job, from what was known at its submission (when scoring began)."""
-    known = fold.fit(jobs) | fold.calibrate(jobs)
+    known = fold.known(jobs)
     everybodys = float(np.median(jobs.target_s[known])) if known.any() else np.inf
     return {
         Predictor.REQUEST: jobs.limit_s,

@@ -19,7 +19,7 @@ from hpcopt_assets.forecast.models import fit_models
 from hpcopt_assets.forecast.pictures import forecast_figures
 from hpcopt_assets.forecast.scores import forecast_scores
 from hpcopt_assets.forecast.splits import feature_splits, made_folds
-from hpcopt_assets.forecast.summary import headline
+from hpcopt_assets.forecast.summary import overview
 from hpcopt_assets.plots.style import Drawing
 
 
@@ -31,13 +31,13 @@ class Forecasts:
     figures: list[Drawing]
 
     @property
-    def headline(self) -> pl.DataFrame:
+    def overview(self) -> pl.DataFrame:
         """The scores that are shown first."""
-        return headline(self.tables["forecast_scores"])
+        return overview(self.tables["forecast_scores"])
 
     @property
     def latest_models(self) -> dict[str, bytes]:
-        """ONNX of the last fold's quantiles, by their names: what would be served next."""
+        """ONNX of the last fold's quantiles, by their names: what is then repaired and calibrated."""
         return latest_models(self.tables["runtime_model"])
 
 
@@ -58,7 +58,7 @@ def forecast_trace(
     """Folds, models, estimates, scores and figures of a trace."""
     jobs = Jobs.of(features, trace_jobs, timezone)
     trace_id = features["trace_id"][0] if features.height else ""
-    splits = feature_splits(trace_id, jobs, config.splits, config.model.stopping_ratio)
+    splits = feature_splits(trace_id, jobs, config.splits)
     folds = made_folds(splits)
     models, importance = fit_models(trace_id, jobs, folds, config, say)
     estimates = runtime_estimates(jobs, folds, models, config.calibration)

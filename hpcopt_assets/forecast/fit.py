@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hpcopt_assets.contracts.forecast_config import ModelConfig
+from hpcopt_assets.contracts.forecast_config import ModelConfig, TreesConfig
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
 from hpcopt_assets.contracts.vocabulary import Inputs, Quantile
 from hpcopt_assets.forecast.jobs import UNKNOWN, Jobs
@@ -73,17 +73,17 @@ def fit(jobs: Jobs, fold: Fold, inputs: Inputs, quantile: Quantile, config: Mode
         )
 
     grown = dataset(boost)
+    trees = _trees(quantile, config)
     stopped = lgb.train(
         parameters,
         grown,
-        num_boost_round=parameters["num_iterations"],
+        num_boost_round=trees.max_rounds,
         valid_sets=[dataset(stop, grown)],
-        callbacks=[lgb.early_stopping(parameters["early_stopping_round"], verbose=False)],
+        callbacks=[lgb.early_stopping(trees.patience_rounds, verbose=False)],
     )
     rounds = max(stopped.best_iteration, 1)
     loss = float(next(iter(stopped.best_score["valid_0"].values())))
-    final = {**parameters, "num_iterations": rounds, "early_stopping_round": 0}
-    booster = lgb.train(final, dataset(whole), num_boost_round=rounds)
+    booster = lgb.train(parameters, dataset(whole), num_boost_round=rounds)
     _round_leaves(booster, scale_of(quantile).leaf_step)
     return Fitted(booster, features, rounds, loss, int(whole.sum()), quantile, fold.cutoff_s)
 
@@ -91,7 +91,7 @@ def fit(jobs: Jobs, fold: Fold, inputs: Inputs, quantile: Quantile, config: Mode
 def _varying(jobs: Jobs, fold: Fold, inputs: Inputs) -> tuple[str, ...]:
     """The inputs that have more than one value in the fit window: no tree can split on the others."""
     names = FEATURES_OF[inputs]
-    matrix = jobs.columns(names, fold.boost(jobs))
+    matrix = jobs.columns(names, fold.fit(jobs))
     varies = (matrix != matrix[:1]).any(axis=0)
     # A model needs a column: a window in which all jobs are alike is fitted by a constant.
     return tuple(np.asarray(names)[varies].tolist()) or names[:1]
@@ -103,8 +103,12 @@ def _weights(jobs: Jobs, quantile: Quantile, exponent: float, rows: BoolArray) -
     return scale_of(quantile).weight(jobs) * np.maximum(bursts[jobs.user_day], 1.0) ** -exponent
 
 
+def _trees(quantile: Quantile, config: ModelConfig) -> TreesConfig:
+    return config.median if quantile is Quantile.P50 else config.tails
+
+
 def _parameters(quantile: Quantile, config: ModelConfig) -> dict[str, Any]:
-    trees = config.median if quantile is Quantile.P50 else config.tails
+    trees = _trees(quantile, config)
     return {
         "objective": "quantile",
         "alpha": quantile.level,
@@ -112,8 +116,6 @@ def _parameters(quantile: Quantile, config: ModelConfig) -> dict[str, Any]:
         "min_data_in_leaf": trees.jobs_per_leaf,
         "feature_fraction": trees.feature_share,
         "learning_rate": trees.learning_rate,
-        "num_iterations": trees.max_rounds,
-        "early_stopping_round": trees.patience_rounds,
         "num_threads": 1,
         "seed": config.seed,
         "deterministic": True,

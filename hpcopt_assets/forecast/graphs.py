@@ -14,14 +14,14 @@ import numpy as np
 
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.forecast.fit import Fitted
-from hpcopt_assets.forecast.jobs import Matrix
-from hpcopt_assets.measures.schedule import FloatArray
+from hpcopt_assets.forecast.jobs import Jobs, Matrix
+from hpcopt_assets.forecast.scales import scale_of
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
+from hpcopt_assets.measures.schedule import BoolArray, FloatArray
 
 INPUT = "features"
 OPSET = 15
 MAX_PARITY_RATIO = 1e-4
-SMALLEST = 1.0
-# Sums below it are compared by their absolute difference: they stand for shares and logarithms.
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,27 @@ def to_onnx(fitted: Fitted) -> bytes:
     return exported
 
 
-def parity_ratio(fitted: Fitted, graph: Graph, matrix: Matrix, where: str) -> float:
-    """Largest relative difference between the two; `EvidenceError` above `MAX_PARITY_RATIO`."""
-    if not matrix.shape[0]:
+def parity_ratio(fitted: Fitted, graph: Graph, jobs: Jobs, rows: BoolArray, where: str) -> float:
+    """Largest relative difference of the two, in seconds as predicted for the jobs in `rows`.
+
+    `EvidenceError` above `MAX_PARITY_RATIO`.
+    """
+    if not rows.any():
         return 0.0
-    expected = fitted.booster.predict(matrix, num_threads=1)
-    difference = np.abs(graph.run(matrix) - expected) / np.maximum(np.abs(expected), SMALLEST)
+    matrix = jobs.columns(fitted.features, rows)
+
+    def seconds(summed: FloatArray) -> FloatArray:
+        spread = np.zeros(len(jobs))
+        spread[rows] = summed
+        said = scale_of(fitted.quantile).seconds(jobs, spread)[rows]
+        return np.clip(said, SHORTEST_ESTIMATE_S, jobs.limit_s[rows])
+
+    expected = seconds(np.asarray(fitted.booster.predict(matrix, num_threads=1)))
+    difference = np.abs(seconds(graph.run(matrix)) - expected) / expected
     largest = float(difference.max())
     if not largest <= MAX_PARITY_RATIO:
         raise EvidenceError(
-            found=f"row {int(difference.argmax())} differs by {largest:.3g}",
+            found=f"a prediction of {expected[int(difference.argmax())]:.6g} s differs by {largest:.3g}",
             needed=f"predictions by ONNX within {MAX_PARITY_RATIO:g} of LightGBM's",
             where=where,
             next_step="Report it with the versions of lightgbm, onnxmltools and onnxruntime; do not use it.",

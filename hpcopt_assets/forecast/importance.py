@@ -9,17 +9,16 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.forecast_config import ScoresConfig
+from hpcopt_assets.contracts.forecast_config import ImportanceConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_IMPORTANCE
 from hpcopt_assets.contracts.vocabulary import Quantile
 from hpcopt_assets.forecast.fit import Fitted
 from hpcopt_assets.forecast.graphs import Graph
-from hpcopt_assets.forecast.jobs import Jobs
+from hpcopt_assets.forecast.jobs import CHAINS, Jobs
 from hpcopt_assets.forecast.scales import scale_of
 from hpcopt_assets.forecast.splits import Fold
 from hpcopt_assets.measures.forecast import pinball
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
-from hpcopt_assets.measures.schedule import FloatArray
 
 
 def importance(
@@ -28,34 +27,24 @@ def importance(
     fold: Fold,
     fitted: Fitted,
     graph: Graph,
-    quantile: Quantile,
-    config: ScoresConfig,
+    config: ImportanceConfig,
 ) -> pl.DataFrame:
-    """Gain, and the rise of the pinball loss on jobs of the score window when one feature is shuffled."""
+    """Gain, and the rise of the pinball loss on jobs of the score window when one feature is handed round.
+
+    Handed round wherever it is read: among the inputs, and in the history from which the trees start.
+    """
     gain = fitted.booster.feature_importance("gain")
     random = np.random.default_rng([config.seed, fold.fold])
-    rows = np.zeros(len(jobs), dtype=np.bool_)
     scored = np.flatnonzero(fold.score(jobs))
-    rows[random.choice(scored, min(config.importance_jobs, scored.size), replace=False)] = True
-    matrix = jobs.columns(fitted.features, rows)
-    shuffled = random.permutation(matrix.shape[0])
-
-    def loss(summed: FloatArray) -> float:
-        spread = np.full(len(jobs), np.nan)
-        spread[rows] = summed
-        seconds = scale_of(quantile).seconds(jobs, spread)[rows]
-        said = np.clip(seconds, SHORTEST_ESTIMATE_S, jobs.limit_s[rows])
-        return float(pinball(jobs.target_s[rows], said, quantile.level).mean())
-
-    plain = loss(graph.run(matrix))
-    rises = []
-    for column in range(matrix.shape[1]):
-        if not gain[column]:
-            rises.append(0.0)  # no tree splits on it
-            continue
-        mixed = matrix.copy()
-        mixed[:, column] = matrix[shuffled, column]
-        rises.append(loss(graph.run(mixed)) - plain)
+    few = jobs.taken(np.sort(random.choice(scored, min(config.jobs, scored.size), replace=False)))
+    order = random.permutation(len(few))
+    plain = _loss(few, fitted, graph)
+    in_start = {name for chain in CHAINS for name in chain} if fitted.quantile is Quantile.P50 else set()
+    # A feature that no tree splits on and that the start does not read changes nothing.
+    rises = [
+        _loss(few.shuffled(name, order), fitted, graph) - plain if gain[place] or name in in_start else 0.0
+        for place, name in enumerate(fitted.features)
+    ]
     return RUNTIME_IMPORTANCE.shape(
         pl.DataFrame(
             {
@@ -64,6 +53,13 @@ def importance(
                 "permutation_loss_s": rises,
             }
         ).with_columns(
-            quantile=pl.lit(quantile.value), **{key: pl.lit(value) for key, value in named.items()}
+            quantile=pl.lit(fitted.quantile.value), **{key: pl.lit(value) for key, value in named.items()}
         )
     )
+
+
+def _loss(jobs: Jobs, fitted: Fitted, graph: Graph) -> float:
+    """Mean pinball loss of a model on jobs."""
+    summed = graph.run(jobs.columns(fitted.features, np.ones(len(jobs), dtype=np.bool_)))
+    said = np.clip(scale_of(fitted.quantile).seconds(jobs, summed), SHORTEST_ESTIMATE_S, jobs.limit_s)
+    return float(pinball(jobs.target_s, said, fitted.quantile.level).mean())

@@ -7,7 +7,7 @@ Not here: which jobs a fold may look at (splits.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
-from hpcopt_assets.contracts.order import in_trace_order
+from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
 from hpcopt_assets.contracts.vocabulary import Inputs, JobState
 from hpcopt_assets.forecast.rounding import to_grid
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, is_completed
@@ -26,10 +26,12 @@ Matrix = npt.NDArray[np.float32]
 UNKNOWN = -1.0
 # Stands for null in a model's input. Below every value there is, so a split can tell it apart; NaN would be
 # read as zero wherever a feature had none while fitting.
-CHAIN = ("user_procs_request_last2_mean_s", "user_request_last2_mean_s", "user_last2_mean_s")
-# From the closest history to the widest.
+CHAINS = (
+    ("user_procs_request_last2_mean_s", "user_request_last2_mean_s", "user_last2_mean_s"),
+    ("user_request_last2_mean_s", "user_last2_mean_s"),
+)
+# Each from the closest history to the widest; the closest is sharper, the wider one steadier.
 _COLUMNS = FEATURES_OF[Inputs.QUEUE_STATE]
-KEY = ("trace_id", "job_id", "attempt")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Jobs:
     """Arrays with one entry a job, in trace order; times in seconds, 0 where not known.
 
     `target_s` is min(runtime, limit), at least 1: what is forecast. `is_known`: the log tells the runtime;
-    `is_completed`: it also tells the end, at which the runtime becomes known. `day` and `user_day` number the
-    days of submission in the trace's time zone, and the users' shares of them.
+    `is_completed`: it also tells the end, at which the runtime becomes known. `day` is that of the submission
+    in the trace's time zone, since 1970; `user_day` numbers users' days (unknown users are one user).
     """
 
     features: pl.DataFrame
@@ -58,7 +60,7 @@ class Jobs:
     def of(cls, features: pl.DataFrame, trace_jobs: pl.DataFrame, timezone: str | None) -> Jobs:
         """Features and labels of the same jobs; `ContractError` where they are not the same."""
         jobs = in_trace_order(trace_jobs)
-        if not features.select(KEY).equals(jobs.select(KEY)):
+        if not features.select("trace_id", *JOB_KEY).equals(jobs.select("trace_id", *JOB_KEY)):
             raise ContractError(
                 found=f"{features.height} rows of job_features and {jobs.height} of trace_jobs that differ",
                 needed="the same jobs in trace order",
@@ -69,7 +71,7 @@ class Jobs:
         runtime_s = _numbers(jobs["runtime_s"].fill_null(0))
         is_over = jobs["runtime_s"].is_not_null() & (jobs["state"] != JobState.RUNNING.value)
         local = pl.from_epoch("submit_s").dt.replace_time_zone("UTC").dt.convert_time_zone(timezone or "UTC")
-        days = jobs.select("user", day=local.dt.date())
+        days = jobs.select("user", day=local.dt.date().cast(pl.Int64))
         return cls(
             features=features,
             submit_s=jobs["submit_s"].to_numpy(),
@@ -80,8 +82,10 @@ class Jobs:
             is_known=is_over.to_numpy(),
             is_completed=jobs.select(is_completed()).to_series().to_numpy(),
             has_request=(features["has_request"] > 0).to_numpy(),
-            day=_numbered(days, "day"),
-            user_day=_numbered(days, "user", "day"),
+            day=days["day"].to_numpy(),
+            user_day=(
+                days.select(pl.struct("user", "day").rank("dense").cast(pl.Int64)).to_series() - 1
+            ).to_numpy(),
             user=jobs["user"].fill_null("unknown").to_numpy(),
         )
 
@@ -96,7 +100,7 @@ class Jobs:
 
     def prepare(self) -> None:
         """Compute what threads would else compute twice."""
-        _ = self._inputs, self.nearest_history_s
+        _ = self._inputs, self.recent_history_s
 
     def columns(self, names: Sequence[str], rows: BoolArray) -> Matrix:
         """These features of the jobs in `rows`, as a model is given them: on the grid of rounding.py."""
@@ -105,16 +109,28 @@ class Jobs:
         return chosen
 
     @cached_property
-    def nearest_history_s(self) -> FloatArray:
-        """Mean runtime of the last two jobs most like each, else its limit; within [1 s, limit]."""
-        known = self.features.select(pl.coalesce(*CHAIN, "limit_s")).to_series()
-        return np.clip(_numbers(known), SHORTEST_ESTIMATE_S, self.limit_s)
+    def recent_history_s(self) -> FloatArray:
+        """Mean runtime of the last two jobs that are like each; its limit where there are none.
+
+        The mean of what the chains of `CHAINS` say, each by its first history that is known; in [1 s, limit].
+        """
+        said = [
+            _numbers(self.features.select(pl.coalesce(*chain, "limit_s")).to_series()) for chain in CHAINS
+        ]
+        mean: FloatArray = np.clip(np.mean(said, axis=0), SHORTEST_ESTIMATE_S, self.limit_s)
+        return mean
+
+    def taken(self, rows: IntArray) -> Jobs:
+        """These jobs alone, in this order."""
+        arrays = {
+            field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "features"
+        }
+        return Jobs(features=self.features[rows], **arrays)
+
+    def shuffled(self, name: str, order: IntArray) -> Jobs:
+        """The same jobs, with the values of one feature handed round; labels and limits stay."""
+        return replace(self, features=self.features.with_columns(pl.col(name).gather(order)))
 
 
 def _numbers(column: pl.Series) -> FloatArray:
     return column.cast(pl.Float64).to_numpy()
-
-
-def _numbered(frame: pl.DataFrame, *names: str) -> IntArray:
-    """Rows numbered from 0 by what these columns hold, null included."""
-    return (frame.select(pl.struct(names).rank("dense").cast(pl.Int64)).to_series() - 1).to_numpy()

@@ -52,11 +52,11 @@ def fit_models(
         named = {"trace_id": trace_id, "fold": fold.fold}
         weights = RUNTIME_IMPORTANCE.empty()
         if inputs is Inputs.REPLAY:
-            weights = importance(named, jobs, fold, fitted, graph, quantile, config.scores)
+            weights = importance(named, jobs, fold, fitted, graph, config.importance)
         return _model_row(named, jobs, fold, fitted, graph, inputs, quantile), weights
 
     models, weights = [RUNTIME_MODEL.empty()], [RUNTIME_IMPORTANCE.empty()]
-    with ThreadPoolExecutor(config.model.threads) as pool:
+    with ThreadPoolExecutor(config.threads) as pool:
         for number, (task, (model, weight)) in enumerate(zip(tasks, pool.map(made, tasks), strict=True), 1):
             models.append(model)
             weights.append(weight)
@@ -83,9 +83,7 @@ def _model_row(
                 "rounds_count": fitted.rounds,
                 "fit_jobs_count": fitted.fit_jobs,
                 "stopping_loss": fitted.stopping_loss,
-                "parity_ratio": parity_ratio(
-                    fitted, graph, jobs.columns(fitted.features, fold.serve(jobs)), where
-                ),
+                "parity_ratio": parity_ratio(fitted, graph, jobs, fold.serve(jobs), where),
                 "sha256": hashlib.sha256(graph.model).hexdigest(),
                 "features": [list(fitted.features)],
                 "onnx": graph.model,

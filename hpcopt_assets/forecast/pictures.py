@@ -33,10 +33,12 @@ HOUR_S = 3600
 def forecast_figures(
     jobs: Jobs, folds: Sequence[Fold], estimates: pl.DataFrame, scores: pl.DataFrame
 ) -> list[Drawing]:
-    """Three figures; none where no fold was made."""
+    """Three figures; none where no fold was made, none by size where no size is known."""
     if not folds:
         return []
-    return [_fan(jobs, folds, estimates), _by_size(scores), _over_time(jobs, folds, estimates)]
+    has_sizes = (scores["band"] != ALL_SIZES).any()
+    by_size = [_by_size(scores)] if has_sizes else []
+    return [_fan(jobs, folds, estimates), *by_size, _over_time(jobs, folds, estimates)]
 
 
 def _fan(jobs: Jobs, folds: Sequence[Fold], estimates: pl.DataFrame) -> Drawing:

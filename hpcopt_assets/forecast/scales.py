@@ -44,7 +44,7 @@ class ShareOfRequest:
         return jobs.target_s / jobs.limit_s
 
     def start(self, jobs: Jobs) -> FloatArray:
-        return jobs.nearest_history_s / jobs.limit_s
+        return jobs.recent_history_s / jobs.limit_s
 
     def weight(self, jobs: Jobs) -> FloatArray:
         return jobs.limit_s

@@ -21,6 +21,7 @@ from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.forecast.splits import Fold
 from hpcopt_assets.measures.bootstrap import Blocks
 from hpcopt_assets.measures.forecast import is_covered, log_pinball, pinball
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.measures.schedule import BoolArray, FloatArray
 
 M = ForecastMeasure
@@ -121,9 +122,11 @@ class _Part:
 
     def __init__(self, jobs: Jobs, chosen: BoolArray, config: ScoresConfig) -> None:
         self.chosen, self.config = chosen, config
-        self.target_s, self.runtime_s = jobs.target_s[chosen], jobs.runtime_s[chosen]
+        self.target_s = jobs.target_s[chosen]
+        self.runtime_s = np.maximum(jobs.runtime_s[chosen], SHORTEST_ESTIMATE_S)
+        # As the target: nobody forecasts less than a second.
         self.day, self.user_day = jobs.day[chosen], jobs.user_day[chosen]
-        self.submit_s, self.user = jobs.submit_s[chosen], jobs.user[chosen]
+        self.user = jobs.user[chosen]
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -215,7 +218,7 @@ def _dominant(part: _Part, difference: FloatArray) -> str | None:
         return None
     one = int(np.flatnonzero(part.user_day == largest)[0])
     without = (difference.sum() - summed[largest]) / rest
-    day = np.datetime64(int(part.submit_s[one]), "s").astype("datetime64[D]")
+    day = np.datetime64(int(part.day[one]), "D")
     return (
         f"largest share: user {part.user[one]} on {day}, {counts[largest]:,} jobs, "
         f"{summed[largest] / difference.size:+.4g} of the mean; without them {without:+.4g}"

@@ -7,6 +7,7 @@ Not here: fitting, calibrating, scoring.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -50,6 +51,10 @@ class Fold:
         """Jobs that are given this fold's forecast."""
         return (jobs.submit_s >= self.score_from_s) & (jobs.submit_s < self.score_until_s)
 
+    def known(self, jobs: Jobs) -> BoolArray:
+        """Jobs whose runtime was known when scoring begins."""
+        return _known_by(jobs, self.score_from_s)
+
     def score(self, jobs: Jobs) -> BoolArray:
         """Those of them whose runtime the log tells."""
         return self.serve(jobs) & jobs.is_known
@@ -66,7 +71,7 @@ def made_folds(splits: pl.DataFrame) -> list[Fold]:
     return [Fold(*row) for row in splits.filter("is_made").sort("fold").select(names).iter_rows()]
 
 
-def feature_splits(trace_id: str, jobs: Jobs, config: SplitsConfig, stopping_ratio: float) -> pl.DataFrame:
+def feature_splits(trace_id: str, jobs: Jobs, config: SplitsConfig) -> pl.DataFrame:
     """The folds of a trace: expanding fit windows, score windows of equally many submissions.
 
     A fold with too few completed jobs is stated and not made.
@@ -75,18 +80,17 @@ def feature_splits(trace_id: str, jobs: Jobs, config: SplitsConfig, stopping_rat
         return FEATURE_SPLITS.empty()
     submissions = np.sort(jobs.submit_s)
     width = (1 - config.first_score_ratio) / config.folds
+    shares = [config.first_score_ratio + fold * width for fold in range(config.folds)]
+    edges = [*(_at(submissions, share) for share in shares), _at(submissions, 1.0)]
+    # One list: computed twice, a window's end and the next one's start might round apart.
     rows = []
-    for number in range(1, config.folds + 1):
-        begin = config.first_score_ratio + (number - 1) * width
-        cutoff_s = _at(submissions, begin - config.calibrate_ratio)
-        is_fitted = _known_by(jobs, cutoff_s)
-        fold = Fold(
-            number,
-            _stopping_from(jobs.submit_s[is_fitted], cutoff_s, stopping_ratio),
-            cutoff_s,
-            _at(submissions, begin),
-            _at(submissions, begin + width),
-        )
+    for number, (share, (score_from_s, score_until_s)) in enumerate(
+        zip(shares, pairwise(edges), strict=True), start=1
+    ):
+        cutoff_s = _at(submissions, share - config.calibrate_ratio)
+        submit_s = jobs.submit_s[_known_by(jobs, cutoff_s)]
+        stopping_from_s = _stopping_from(submit_s, cutoff_s, config.stopping_ratio)
+        fold = Fold(number, stopping_from_s, cutoff_s, score_from_s, score_until_s)
         rows.append(_row(trace_id, jobs, fold, config))
     return FEATURE_SPLITS.shape(pl.DataFrame(rows, schema=FEATURE_SPLITS.polars_schema()))
 

@@ -4,8 +4,9 @@ In:  trace_jobs, runtime_estimates, the schedules of policies that believe them.
 Not here: whether a claim survives (claims/).
 
 A forecast rests on what had ended *in the log* by a submission. In a replay a job of that history may still
-run: such an estimate knows more than this schedule could tell. The second run takes those back, and the tails
-that were corrected as jobs ended in the log.
+run: such an estimate knows more than this schedule could tell. The honest run believes the request of such
+jobs, and tails that were not corrected as jobs ended in the log. The models themselves, and the offsets of
+their calibrate windows, rest on the log up to their cut-offs in both runs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import MeasuresConfig, Policy
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
-from hpcopt_assets.contracts.order import in_trace_order
+from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
 from hpcopt_assets.contracts.vocabulary import EstimateRun, EstimateSource, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.requests import is_completed
@@ -25,8 +26,7 @@ from hpcopt_assets.measures.summary import measure
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.scenario import Scenario
 
-KEY = ("job_id", "attempt")
-WITH_HISTORY = (EstimateSource.MODEL.value, EstimateSource.HISTORY.value)
+FORECAST = (EstimateSource.MODEL.value, EstimateSource.HISTORY.value)
 SHOWN = ("mean_wait_s", "mean_bsld", "p95_bsld")
 
 
@@ -37,36 +37,45 @@ def account_estimates(
     capacity: Capacity,
     config: MeasuresConfig,
 ) -> pl.DataFrame:
-    """Two rows a forecasting policy: as replayed, and history-honest; measures of the steady window."""
+    """Two rows a forecasting policy: as replayed, and history-honest; measures of the steady window.
+
+    Taking estimates back changes the schedule, and with it what had ended: the honest run takes back, and
+    replays again, until no estimate is left that rests on an unfinished history.
+    """
     rows = [ESTIMATE_ACCOUNTING.empty()]
     scenario = Scenario(capacity_steps=capacity.steps)
     for policy, schedule in schedules.items():
-        unfinished = unfinished_history(trace_jobs, schedule)
-        honest = _taken_back(estimates, unfinished)
-        again = replay(trace_jobs, policy, capacity.procs, scenario, estimates=honest).schedule
-        rows.append(_row(policy, EstimateRun.AS_REPLAYED, schedule, unfinished, capacity, config))
-        still = unfinished_history(trace_jobs, again)
-        rows.append(_row(policy, EstimateRun.HISTORY_HONEST, again, still, capacity, config))
+        known = histories(trace_jobs, schedule)
+        rows.append(_row(policy, EstimateRun.AS_REPLAYED, schedule, known, capacity, config))
+        honest, again = _without_offsets(estimates), schedule
+        while True:
+            doubtful = known.filter("is_unfinished").join(honest, on=JOB_KEY, how="semi")
+            if again is not schedule and doubtful.is_empty():
+                break
+            honest = honest.join(doubtful, on=JOB_KEY, how="anti", maintain_order="left")
+            again = replay(trace_jobs, policy, capacity.procs, scenario, estimates=honest).schedule
+            known = histories(trace_jobs, again)
+        rows.append(_row(policy, EstimateRun.HISTORY_HONEST, again, known, capacity, config))
     return pl.concat(rows)
 
 
-def unfinished_history(trace_jobs: pl.DataFrame, schedule: pl.DataFrame) -> pl.DataFrame:
-    """Jobs (`job_id`, `attempt`) some of whose history, ended in the log, had not ended in this schedule.
+def histories(trace_jobs: pl.DataFrame, schedule: pl.DataFrame) -> pl.DataFrame:
+    """Jobs whose user had a history at their submission, and whether some of it `is_unfinished`.
 
-    A user's history at a submission: the jobs that had ended in the log at or before it. One that takes no
-    part in the replay never ends in it.
+    History: the user's jobs that had ended in the log at or before the submission; unfinished, if one of them
+    had not ended in this schedule. One that takes no part in the replay never ends in it.
     """
     jobs = in_trace_order(trace_jobs)
     history = (
         jobs.filter(is_completed() & pl.col("user").is_not_null())
-        .select(*KEY, "user", "end_s")
-        .join(schedule.select(*KEY, replayed_s="end_s"), on=KEY, how="left")
+        .select(*JOB_KEY, "user", "end_s")
+        .join(schedule.select(*JOB_KEY, replayed_s="end_s"), on=JOB_KEY, how="left")
         .with_columns(both_s=pl.max_horizontal("end_s", "replayed_s"))
         .with_columns(both_s=pl.when(pl.col("replayed_s").is_not_null()).then("both_s"))
     )
-    asked = jobs.filter(pl.col("user").is_not_null()).select(*KEY, "user", "submit_s").sort("submit_s")
+    asked = jobs.filter(pl.col("user").is_not_null()).select(*JOB_KEY, "user", "submit_s").sort("submit_s")
     in_log, in_both = (_known(asked, history, name) for name in ("end_s", "both_s"))
-    return asked.filter(in_log > in_both).select(KEY)
+    return asked.select(JOB_KEY).with_columns(is_unfinished=in_log > in_both).filter(in_log > 0)
 
 
 def _known(asked: pl.DataFrame, history: pl.DataFrame, instant: str) -> pl.Series:
@@ -82,12 +91,12 @@ def _known(asked: pl.DataFrame, history: pl.DataFrame, instant: str) -> pl.Serie
     return known["count"].fill_null(0)
 
 
-def _taken_back(estimates: pl.DataFrame, unfinished: pl.DataFrame) -> pl.DataFrame:
-    """Without the estimates of these jobs; what is left has tails that no job of the log has moved."""
-    left = estimates.join(unfinished, on=KEY, how="anti", maintain_order="left")
-    return left.with_columns(
-        p10_s=pl.coalesce(pl.min_horizontal("split_p10_s", "p50_s"), "p10_s"),
-        p90_s=pl.coalesce(pl.max_horizontal("split_p90_s", "p50_s"), "p90_s"),
+def _without_offsets(estimates: pl.DataFrame) -> pl.DataFrame:
+    """The estimates with tails that no job of the log has moved since scoring began."""
+    is_split = pl.col("split_p10_s").is_not_null()
+    return estimates.with_columns(
+        p10_s=pl.when(is_split).then(pl.min_horizontal("split_p10_s", "p50_s")).otherwise("p10_s"),
+        p90_s=pl.when(is_split).then(pl.max_horizontal("split_p90_s", "p50_s")).otherwise("p90_s"),
     )
 
 
@@ -95,14 +104,15 @@ def _row(
     policy: Policy,
     run: EstimateRun,
     schedule: pl.DataFrame,
-    unfinished: pl.DataFrame,
+    known: pl.DataFrame,
     capacity: Capacity,
     config: MeasuresConfig,
 ) -> pl.DataFrame:
     replayed = schedule.filter(pl.col("left_out").is_null())
     counts = dict(replayed["estimate_source"].value_counts().iter_rows())
-    with_history = replayed.filter(pl.col("estimate_source").is_in(WITH_HISTORY))
-    doubtful = with_history.join(unfinished, on=KEY, how="semi").height
+    forecast = replayed.filter(pl.col("estimate_source").is_in(FORECAST)).select(JOB_KEY)
+    with_history = known.join(forecast, on=JOB_KEY, how="semi")
+    doubtful = int(with_history["is_unfinished"].sum())
     found = measure(Schedule.of(schedule), capacity=capacity, config=config, window=Window.STEADY)
     return ESTIMATE_ACCOUNTING.shape(
         pl.DataFrame(

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.order import JOB_KEY
 from hpcopt_assets.contracts.vocabulary import Estimate, EstimateSource
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.measures.schedule import FloatArray, IntArray
 
-KEY = ("job_id", "attempt")
 NEXT = {Estimate.P10: Estimate.P50, Estimate.P50: Estimate.P90}
 # Towards which quantile a guard moves the estimate.
 
@@ -46,19 +46,30 @@ class Forecast:
 
 
 def forecast_of(names: pl.DataFrame, is_replayed: pl.Series, estimates: pl.DataFrame) -> Forecast:
-    """The forecasts of the replayed jobs, found by job and attempt; `InputError` where a job has two."""
+    """The forecasts of the replayed jobs, found by job and attempt.
+
+    `InputError` where a job has two, or where they are of another trace.
+    """
     columns = {estimate: f"{estimate.value}_s" for estimate in (Estimate.P10, Estimate.P50, Estimate.P90)}
-    wanted = names.select(KEY).filter(is_replayed)
-    told = estimates.select(*KEY, *columns.values(), "source")
-    if told.select(pl.struct(KEY).is_duplicated().any()).item():
-        twice = told.filter(pl.struct(KEY).is_duplicated())["job_id"][0]
+    wanted = names.select(JOB_KEY).filter(is_replayed)
+    told = estimates.select(*JOB_KEY, *columns.values(), "source")
+    others = set(estimates["trace_id"].unique()) - set(names["trace_id"].unique())
+    if others:
+        raise InputError(
+            found=f"estimates of {', '.join(sorted(others))}",
+            needed=f"estimates of {names['trace_id'][0] if names.height else 'a trace without jobs'}",
+            where="runtime_estimates",
+            next_step="Give the estimates that were made of this trace.",
+        )
+    if told.select(pl.struct(JOB_KEY).is_duplicated().any()).item():
+        twice = told.filter(pl.struct(JOB_KEY).is_duplicated())["job_id"][0]
         raise InputError(
             found=f"two estimates of job {twice}",
             needed="one a job and attempt",
             where="runtime_estimates",
-            next_step="Give the estimates of one trace.",
+            next_step="Make them again (`hpcopt forecast`).",
         )
-    found = wanted.join(told, on=KEY, how="left", maintain_order="left")
+    found = wanted.join(told, on=JOB_KEY, how="left", maintain_order="left")
     codes = {source.value: source.code for source in EstimateSource}
     return Forecast(
         {estimate: found[name].fill_null(np.nan).to_numpy() for estimate, name in columns.items()},

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+import yaml
 
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.features.jobs import job_features
@@ -25,8 +27,10 @@ TREES = {
 }
 CONFIG = ForecastConfig.model_validate(
     {
+        "threads": 2,
         "splits": {
             "folds": 3,
+            "stopping_ratio": 0.15,
             "first_score_ratio": 0.4,
             "calibrate_ratio": 0.1,
             "min_fit_jobs": 100,
@@ -34,8 +38,6 @@ CONFIG = ForecastConfig.model_validate(
         },
         "model": {
             "seed": 7,
-            "threads": 2,
-            "stopping_ratio": 0.15,
             "user_day_exponent": 0.5,
             "median": TREES,
             "tails": TREES,
@@ -47,8 +49,8 @@ CONFIG = ForecastConfig.model_validate(
             "confidence": 0.95,
             "min_days": 5,
             "procs_bands": [1, 4],
-            "importance_jobs": 50,
         },
+        "importance": {"jobs": 100, "seed": 3},
     }
 )
 REQUESTS_S = (600, 3600, 14_400)
@@ -95,15 +97,33 @@ class Made:
     estimates: pl.DataFrame
 
 
-def jobs_of(trace_jobs: pl.DataFrame) -> Jobs:
-    return Jobs.of(job_features(trace_jobs, None), trace_jobs, None)
+def jobs_of(trace_jobs: pl.DataFrame, timezone: str | None = None) -> Jobs:
+    return Jobs.of(job_features(trace_jobs, timezone), trace_jobs, timezone)
 
 
 def forecast(trace_jobs: pl.DataFrame, config: ForecastConfig = CONFIG) -> Made:
     """The chain as the assets run it."""
     jobs = jobs_of(trace_jobs)
-    splits = feature_splits("made", jobs, config.splits, config.model.stopping_ratio)
+    splits = feature_splits("made", jobs, config.splits)
     folds = made_folds(splits)
     models, importance = fit_models("made", jobs, folds, config)
     estimates = runtime_estimates(jobs, folds, models, config.calibration)
     return Made(trace_jobs, jobs, splits, folds, models, importance, estimates)
+
+
+def to_swf(trace_jobs: pl.DataFrame, procs: int = 16) -> str:
+    """The trace as Standard Workload Format, for those who read logs."""
+    first = int(trace_jobs["submit_s"].min() or 0)
+    users = {user: number for number, user in enumerate(sorted(set(trace_jobs["user"])), start=1)}
+    lines = ["; Computer: hand-made", f"; MaxProcs: {procs}", f"; UnixStartTime: {first}"]
+    for row in trace_jobs.iter_rows(named=True):
+        request = -1 if row["requested_runtime_s"] is None else row["requested_runtime_s"]
+        ran = f"{row['wait_s']} {row['runtime_s']} {row['procs']} -1 -1 {row['procs']} {request}"
+        whose = f"-1 1 {users[row['user']]} 1 -1 1 1 -1 -1"
+        lines.append(f"{row['job_id']} {row['submit_s'] - first} {ran} {whose}")
+    return "\n".join(lines) + "\n"
+
+
+def write_small_config(configs: Path) -> None:
+    """configs/forecast.yaml of a project, small enough for seconds."""
+    (configs / "forecast.yaml").write_text(yaml.safe_dump(CONFIG.model_dump(mode="json")), encoding="utf-8")

@@ -77,6 +77,12 @@ def test_rules_without_a_model_by_hand():
     assert said[Predictor.USER_REQUEST][5] == 13  # 13 and 14: whole seconds
 
 
+def test_everybodys_median_holds_jobs_that_ended_across_the_cut_off():
+    rows = [job("1", 0, 1, 10, 1000, wait_s=0), *(job(i, 1, 1, 500, 1000, wait_s=0) for i in (2, 3))]
+    jobs = jobs_of(trace(rows))
+    assert baselines(jobs, _fold(50, 800))[Predictor.GLOBAL_MEDIAN].tolist() == [500] * 3
+
+
 def _fold(cutoff_s: int, score_from_s: int):
     from hpcopt_assets.forecast.splits import Fold
 

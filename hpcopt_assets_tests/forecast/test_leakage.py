@@ -1,7 +1,8 @@
 """Laws: a fold's model and its features depend on nothing that was not known at its cut-off.
 
-Each law is also shown to fail where something does leak (`leaky`): the labels of jobs still running at the
-cut-off, a runtime among the inputs, rows in the order they came in.
+A fold is given by its windows here: they are shares of all submissions, and more jobs move them. Each law is
+also shown to fail where something does leak: labels of jobs still running at the cut-off, a runtime among the
+inputs, a user's mean over the whole trace; for the rows' order see features/test_jobs.py.
 """
 
 from collections.abc import Callable
@@ -79,7 +80,7 @@ def test_the_same_twice_gives_the_same_bytes(made: Made) -> None:
 
 
 def test_how_many_are_fitted_at_once_changes_nothing(made: Made) -> None:
-    one = CONFIG.model_copy(update={"model": CONFIG.model.model_copy(update={"threads": 1})})
+    one = CONFIG.model_copy(update={"threads": 1})
     models, importance = fit_models("made", made.jobs, made.folds, one)
     assert models.equals(made.models)
     assert importance.equals(made.importance)

@@ -1,6 +1,6 @@
 """Forecasts of real logs: do they hold, and do they beat rules without a model?
 
-Limits are what the field would ask for, not what happened to come out; docs/forecasts.md says how the model was
+Limits are what a user would ask for, not what happened to come out; docs/forecasts.md says how the model was
 chosen (on the first two folds, and on other logs).
 """
 

@@ -13,11 +13,11 @@ from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.forecast.pictures import forecast_figures
 from hpcopt_assets.forecast.scores import band_name, forecast_scores
 from hpcopt_assets.forecast.splits import Fold
-from hpcopt_assets.forecast.summary import headline, most_important, sources
+from hpcopt_assets.forecast.summary import differences, most_important, overview, sources
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.forecast.made import CONFIG, Made, jobs_of
 
-DAY_S = 86_400
+RULES = ["request", "global_median", "user_median", "tsafrir", "user_request"]
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,24 @@ class TestByHand:
         assert "user u on 1970-01-01, 3 jobs, -15 of the mean; without them +0" in note
 
 
+def test_the_day_that_is_named_is_the_sites():
+    """Late on the 14th in Greenwich, the 15th on Kiritimati."""
+    rows = [job(i, 1_699_999_999 + i, 1, 50, 100, wait_s=0, user="u") for i in (1, 2)]
+    rows.append(job("3", 1_700_200_000, 1, 50, 100, wait_s=0, user="v"))
+    jobs = jobs_of(trace(rows), "Pacific/Kiritimati")
+    estimates = TestByHand.estimates[:3].with_columns(job_id=pl.Series(["1", "2", "3"]))
+    scores = forecast_scores("made", jobs, [Fold(1, 0, 0, 0, 2_000_000_000)], estimates, CONFIG.scores)
+    notes = scores.filter(fold=0, band="all", versus="request", measure="pinball_p50")["note"].drop_nulls()
+    assert "on 2023-11-15" in notes[0]
+
+
+def test_no_runtime_at_all_is_covered_by_the_shortest_forecast():
+    jobs = jobs_of(trace([job("1", 1, 1, 0, 100, wait_s=0)]))
+    estimates = TestByHand.estimates[:1].with_columns(p10_s=pl.lit(1.0))
+    scores = forecast_scores("made", jobs, [Fold(1, 0, 0, 0, 100)], estimates, CONFIG.scores)
+    assert value(scores, "coverage_runtime") == value(scores, "coverage_capped") == 1
+
+
 def test_every_combination_is_there_once(scores: pl.DataFrame):
     validate(FORECAST_SCORES, scores)
     assert set(scores["fold"]) == {0, 1, 2, 3}
@@ -127,7 +145,7 @@ def test_the_model_beats_rules_where_users_have_habits(scores: pl.DataFrame):
 
 
 def test_losing_is_told_too(made: Made):
-    """A forecast that is always the request's double: every difference to the request is a loss."""
+    """Forecasts of one second."""
     bad = made.estimates.with_columns(p50_s=pl.lit(1.0), p10_s=pl.lit(1.0))
     scores = forecast_scores("made", made.jobs, made.folds, bad, CONFIG.scores)
     assert value(scores, "pinball_p50", versus="user_request") > 0
@@ -161,6 +179,13 @@ def test_figures_show_what_the_tables_say(made: Made, scores: pl.DataFrame):
 
 
 def test_summaries(made: Made, scores: pl.DataFrame):
-    assert headline(scores).height > 20
+    shown = overview(scores)
+    assert shown["mae_by_job_s"].is_sorted()
+    assert set(shown["predictor"]) == {"model", "model_queue_state", *RULES}
+    for row in shown.filter(pl.col("predictor").is_in(RULES)).iter_rows(named=True):
+        difference = row["mae_by_job_s"] - value(scores, "mae")
+        assert row["better_by_s"] == pytest.approx(difference)
+        assert row["better_by_low_s"] <= difference <= row["better_by_high_s"]
+    assert differences(scores).height == 2 * (len(RULES) + 1)
     assert sources(made.estimates)["ratio"].sum() == pytest.approx(1)
     assert most_important(made.importance).height == 15

@@ -4,9 +4,13 @@ Broken on purpose, and who noticed: labels by submission alone (only what had en
 windows that overlap (every job is served once); a window too small made all the same (tiny traces).
 """
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.forecast_tables import FEATURE_SPLITS
 from hpcopt_assets.contracts.schemas import validate
@@ -14,10 +18,12 @@ from hpcopt_assets.forecast.splits import feature_splits, made_folds
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.forecast.made import CONFIG, Made, habitual_jobs, jobs_of
 
+JOBS = jobs_of(habitual_jobs(400))
+
 
 def splits_of(trace_jobs: pl.DataFrame, **changes: object) -> pl.DataFrame:
     config = CONFIG.splits.model_copy(update=changes)
-    return feature_splits("made", jobs_of(trace_jobs), config, CONFIG.model.stopping_ratio)
+    return feature_splits("made", jobs_of(trace_jobs), config)
 
 
 def test_windows_follow_one_another(made: Made):
@@ -35,6 +41,20 @@ def test_every_job_is_served_once_from_the_first_score_window_on(made: Made):
     assert served.tolist() == (made.jobs.submit_s >= made.folds[0].score_from_s).astype(int).tolist()
     share = served.sum() / len(made.jobs)
     assert share == pytest.approx(1 - CONFIG.splits.first_score_ratio, abs=0.01)
+
+
+@given(st.integers(2, 400), st.integers(1, 12), st.floats(0.05, 0.95), st.floats(0.01, 0.9))
+@settings(deadline=None, max_examples=200)
+def test_windows_never_overlap_nor_leave_a_gap(count, folds, first, share):
+    jobs = JOBS.taken(np.arange(count))
+    config = CONFIG.splits.model_copy(
+        update={"folds": folds, "first_score_ratio": first, "calibrate_ratio": first * share}
+    )
+    rows = feature_splits("made", jobs, config).rows(named=True)
+    for one, following in pairwise(rows):
+        assert one["score_until_s"] == following["score_from_s"]
+    assert rows[-1]["score_until_s"] > jobs.submit_s.max()
+    assert all(row["cutoff_s"] <= row["score_from_s"] <= row["score_until_s"] for row in rows)
 
 
 def test_only_what_had_ended_is_fitted_calibrated_or_stopped_on(made: Made):
@@ -59,7 +79,7 @@ def test_only_what_had_ended_is_fitted_calibrated_or_stopped_on(made: Made):
 def test_a_job_that_runs_at_a_cut_off_exists():
     """Else the test above would say nothing."""
     jobs = jobs_of(habitual_jobs())
-    folds = made_folds(feature_splits("made", jobs, CONFIG.splits, 0.15))
+    folds = made_folds(feature_splits("made", jobs, CONFIG.splits))
     assert any(((jobs.submit_s < f.cutoff_s) & (jobs.end_s > f.cutoff_s)).any() for f in folds)
 
 

@@ -8,7 +8,13 @@ from hpcopt_assets.definitions import build_definitions
 from hpcopt_assets.orchestration import provenance
 from hpcopt_assets.orchestration.project import Project
 
-MEASURED = {"replay_measures", "fidelity_verdicts", "claim_verdicts", "trace_dossier"}
+MEASURED = {
+    "replay_measures",
+    "estimate_accounting",
+    "fidelity_verdicts",
+    "claim_verdicts",
+    "trace_dossier",
+}
 
 
 def code_versions() -> dict[str, str | None]:
@@ -35,6 +41,12 @@ def code_versions() -> dict[str, str | None]:
         ("placement", "batch_rows: 4096", "batch_rows: 2048", {"placement_predictions"}),
         ("placement", "leaves: 31", "leaves: 15", {"placement_model", "placement_scores", "placement_study"}),
         ("placement", "ceiling_draws: 40", "ceiling_draws: 50", {"placement_scores"}),
+        ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
+        ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
+        ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores"}),
+        ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance"}),
+        ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance"}),
+        ("forecast", "threads: 2", "threads: 3", set()),
     ],
 )
 def test_only_what_reads_a_decision_goes_stale(

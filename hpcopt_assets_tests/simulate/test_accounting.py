@@ -6,16 +6,17 @@ counted as unfinished; a job left out of the replay counted as finished; estimat
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
 
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.project import CHECKOUT
-from hpcopt_assets.simulate.accounting import account_estimates, unfinished_history
+from hpcopt_assets.simulate.accounting import account_estimates, histories
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets_tests.builders import job, trace
-from hpcopt_assets_tests.simulate.strategies import policy
+from hpcopt_assets_tests.simulate.strategies import CAPACITY, policy, recorded_jobs
 
 MEASURES = load_configs(CHECKOUT / "configs").objective.measures
 RULES = policy(estimate="p50", hold="p90", guard_k=0.0)
@@ -51,15 +52,19 @@ def schedule(frame: pl.DataFrame) -> pl.DataFrame:
     return replay(frame, RULES, 2, estimates=estimates_of(frame)).schedule
 
 
+def known(frame: pl.DataFrame, replayed: pl.DataFrame) -> dict[str, bool]:
+    return dict(histories(frame, replayed).select("job_id", "is_unfinished").iter_rows())
+
+
 def test_a_history_is_unfinished_where_the_log_knew_more_than_the_replay():
     replayed = schedule(log())
     assert replayed.filter(job_id="1")["end_s"][0] == 600
-    assert unfinished_history(log(), replayed)["job_id"].to_list() == ["3"]
+    assert known(log(), replayed) == {"3": True, "4": False, "6": False}
 
 
 def test_a_job_that_takes_no_part_never_ends():
     frame = trace([job("1", 0, 9, 10, wait_s=0, user="u"), job("2", 99, 1, 10, wait_s=0, user="u")])
-    assert unfinished_history(frame, schedule(frame))["job_id"].to_list() == ["2"]
+    assert known(frame, schedule(frame)) == {"2": True}
 
 
 def test_what_was_replayed_and_what_is_left():
@@ -69,12 +74,13 @@ def test_what_was_replayed_and_what_is_left():
     replayed, honest = found.rows(named=True)
     assert (replayed["run"], honest["run"]) == ("as_replayed", "history_honest")
     assert (replayed["model_count"], replayed["model_ratio"]) == (7, 1)
-    assert (replayed["unfinished_history_count"], replayed["unfinished_history_ratio"]) == (1, 1 / 7)
+    assert (replayed["unfinished_history_count"], replayed["unfinished_history_ratio"]) == (1, 1 / 3)
     assert (honest["model_count"], honest["request_count"]) == (6, 1)
     assert honest["unfinished_history_count"] == 0
 
 
-def test_the_second_run_believes_neither_them_nor_offsets_of_the_log(monkeypatch):
+def test_the_honest_run_believes_neither_them_nor_offsets_of_the_log(monkeypatch):
+    """What has no other offsets (a user's history, a request) keeps its own bounds."""
     import hpcopt_assets.simulate.accounting as room
 
     given = []
@@ -86,10 +92,25 @@ def test_the_second_run_believes_neither_them_nor_offsets_of_the_log(monkeypatch
 
     monkeypatch.setattr(room, "replay", spy)
     frame = log()
-    account_estimates(frame, {RULES: schedule(frame)}, estimates_of(frame), Capacity(2), MEASURES)
-    (left,) = given
+    plain = pl.col("job_id") == "5"
+    estimates = estimates_of(frame).with_columns(
+        pl.when(plain).then(None).otherwise(pl.col(name)).alias(name)
+        for name in ("split_p10_s", "split_p90_s")
+    )
+    account_estimates(frame, {RULES: schedule(frame)}, estimates, Capacity(2), MEASURES)
+    left = given[-1]
     assert "3" not in left["job_id"].to_list()
-    assert left.select("p10_s", "p50_s", "p90_s").unique().rows() == [(20, 50, 80)]
+    assert left.filter(~plain).select("p10_s", "p50_s", "p90_s").unique().rows() == [(20, 50, 80)]
+    assert left.filter(plain).select("p10_s", "p50_s", "p90_s").rows() == [(40, 50, 60)]
+
+
+@given(recorded_jobs(min_size=4, max_size=20))
+@settings(deadline=None, max_examples=60)
+def test_no_hindsight_is_left_in_the_honest_run(frame):
+    estimates = estimates_of(frame)
+    replayed = replay(frame, RULES, CAPACITY, estimates=estimates).schedule
+    found = account_estimates(frame, {RULES: replayed}, estimates, Capacity(CAPACITY), MEASURES)
+    assert found.filter(run="history_honest")["unfinished_history_count"].to_list() == [0]
 
 
 def test_no_policy_no_rows():

@@ -23,11 +23,11 @@ from hpcopt_assets_tests.simulate.strategies import CAPACITY, FORECASTING, forec
 def told(*rows: tuple[str, float, float, float]) -> pl.DataFrame:
     """`runtime_estimates` of jobs by the model."""
     return pl.DataFrame(
-        [(job_id, 1, *quantiles, "model") for job_id, *quantiles in rows],
+        [("made", job_id, 1, *quantiles, "model") for job_id, *quantiles in rows],
         schema={
             name: kind
             for name, kind in RUNTIME_ESTIMATES.polars_schema().items()
-            if name in ("job_id", "attempt", "p10_s", "p50_s", "p90_s", "source")
+            if name in ("trace_id", "job_id", "attempt", "p10_s", "p50_s", "p90_s", "source")
         },
         orient="row",
     )
@@ -59,6 +59,13 @@ class TestWhatIsBelieved:
 def test_two_estimates_of_one_job_are_refused():
     with pytest.raises(InputError, match="two estimates of job 1"):
         select_workload(trace([job("1", 0, 1, 10)]), 4, estimates=told(("1", 1, 2, 3), ("1", 1, 2, 3)))
+
+
+def test_estimates_of_another_trace_are_refused():
+    """Ids of one log are ids of every log."""
+    foreign = told(("1", 1, 2, 3)).with_columns(trace_id=pl.lit("other"))
+    with pytest.raises(InputError, match=r"estimates of other.*estimates of made"):
+        select_workload(trace([job("1", 0, 1, 10)]), 4, estimates=foreign)
 
 
 def test_the_schedule_says_where_each_estimate_came_from():
