@@ -11,8 +11,9 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint r
 help:  ## What there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
 
-run: $(RUN_STAMP)  ## Make the demo trace, take it through the whole graph, say what was found
+run: $(RUN_STAMP)  ## Make the demos, take them through the whole graph, say what was found
 	@$(BIN)/hpcopt demo
+	@test -f data/placement/model.onnx || $(BIN)/hpcopt placement run --demo
 	@$(BIN)/hpcopt run demo
 
 test: $(DEV_STAMP)  ## The fast tests
@@ -41,7 +42,7 @@ schemas: $(RUN_STAMP)  ## Write schemas/ from the contracts
 	@$(BIN)/hpcopt schemas --out schemas
 
 clean:  ## Remove the environment and everything the graph made (not data/raw)
-	rm -rf $(VENV) .dagster data/store data/dossiers data/profiles data/forecasts data/hpcopt.duckdb
+	rm -rf $(VENV) .dagster data/store data/dossiers data/profiles data/forecasts data/placement data/hpcopt.duckdb
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)

@@ -12,20 +12,21 @@ from typing import Any
 
 import dagster as dg
 
-from hpcopt_assets.assets.checks import contract_checks, invariant_check, reject_check
+from hpcopt_assets.assets.checks import contract_checks, invariant_check, reject_check, vector_check
 from hpcopt_assets.assets.claims import claims_assets
 from hpcopt_assets.assets.dossier import dossier_assets
 from hpcopt_assets.assets.features import features_assets
 from hpcopt_assets.assets.fidelity import fidelity_assets
 from hpcopt_assets.assets.forecast import forecast_assets
 from hpcopt_assets.assets.ingest import ingest_assets
+from hpcopt_assets.assets.placement import placement_assets
 from hpcopt_assets.assets.profile import profile_assets
 from hpcopt_assets.assets.simulate import simulate_assets
 from hpcopt_assets.assets.warehouse import warehouse_assets
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.io import StoreIOManager
-from hpcopt_assets.orchestration.jobs import publish_job, trace_job
+from hpcopt_assets.orchestration.jobs import placement_job, publish_job, trace_job
 from hpcopt_assets.orchestration.progress import progress_logger
 from hpcopt_assets.orchestration.project import find_project
 from hpcopt_assets.orchestration.provenance import fingerprint
@@ -63,10 +64,16 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
         *claims_assets(configs),
         *dossier_assets(configs),
     ]
+    once = placement_assets(configs)
     return dg.Definitions(
-        assets=[*per_trace, *warehouse_assets(per_trace)],
-        asset_checks=[*contract_checks(per_trace), invariant_check(), reject_check(configs.ingest)],
-        jobs=[trace_job, publish_job],
+        assets=[*per_trace, *once, *warehouse_assets([*per_trace, *once])],
+        asset_checks=[
+            *contract_checks([*per_trace, *once]),
+            invariant_check(),
+            reject_check(configs.ingest),
+            vector_check(configs.placement.cluster),
+        ],
+        jobs=[trace_job, placement_job, publish_job],
         sensors=[arrivals, publish_when_settled],
         schedules=[nightly_repair],
         executor=_executor(),

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpcopt_assets_tests.bench_placement import placement_cases, placement_work
+
 if TYPE_CHECKING:
     from hpcopt_assets.ingest.reader import Ingested
 
@@ -40,7 +42,7 @@ SACCT = "traces/sacct/xdmod-pozidriv.log.gz"
 
 Work = Callable[[], object]
 Case = tuple[str, str, str]
-# What is done, with what, under which policy.
+# What is done, with what, under which policy (placement: what is done there, with how many rows).
 
 
 def yardstick() -> float:
@@ -137,7 +139,10 @@ def features_work(path: Path) -> Work:
 def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     """One case, in this process."""
     makers = {"ingest": ingest_work, "features": features_work, "forecast": forecast_work}
-    work = makers[kind](Path(source)) if kind in makers else replay_work(Path(source), policy)
+    if kind == "placement":
+        work = placement_work(source, int(policy))
+    else:
+        work = makers[kind](Path(source)) if kind in makers else replay_work(Path(source), policy)
     before_mb = peak_mb()
     start = time.perf_counter()
     work()
@@ -171,6 +176,7 @@ def make(kind: str, rows: int, path: Path) -> None:
 
 def cases(folder: Path) -> Iterator[Case]:
     """All cases; the files they need are made in `folder`, each removed when the next case is asked for."""
+    yield from placement_cases()
     data = os.environ.get("HPCOPT_TEST_DATA")
     logs = [Path(data) / log for log in (*LOGS, SACCT)] if data else []
     if logs and all(log.is_file() for log in logs):

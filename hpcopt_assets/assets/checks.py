@@ -12,6 +12,8 @@ import polars as pl
 from hpcopt_assets.contracts.columns import Table
 from hpcopt_assets.contracts.config import IngestConfig
 from hpcopt_assets.contracts.errors import ContractError
+from hpcopt_assets.contracts.placement_config import ClusterConfig
+from hpcopt_assets.contracts.placement_tables import PLACEMENT_SNAPSHOTS
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import INGEST_REPORT, INVARIANT_REPORT, TABLES
 from hpcopt_assets.contracts.vocabulary import Verdict
@@ -23,7 +25,12 @@ CONTRACT_CHECK = "keeps_its_contract"
 
 
 def blocking_check(
-    judge: Callable[[pl.DataFrame], dg.AssetCheckResult], *, name: str, asset: dg.AssetKey, description: str
+    judge: Callable[[pl.DataFrame], dg.AssetCheckResult],
+    *,
+    name: str,
+    asset: dg.AssetKey,
+    description: str,
+    partitions: dg.PartitionsDefinition[str] | None = traces,
 ) -> dg.AssetChecksDefinition:
     """A check that is handed one partition of the stored table and blocks what is downstream of it."""
 
@@ -35,11 +42,13 @@ def blocking_check(
         # the parameter a preview; delete this filter when it no longer does.
         warnings.filterwarnings("ignore", "Specifying a partitions_def", dg.PreviewWarning)
         return dg.asset_check(
-            name=name, asset=asset, description=description, blocking=True, partitions_def=traces
+            name=name, asset=asset, description=description, blocking=True, partitions_def=partitions
         )(judge_stored)
 
 
-def contract_check(key: dg.AssetKey, table: Table) -> dg.AssetChecksDefinition:
+def contract_check(
+    key: dg.AssetKey, table: Table, partitions: dg.PartitionsDefinition[str] | None = traces
+) -> dg.AssetChecksDefinition:
     """Judge every column, row rule and key of the table as it is stored."""
 
     def keeps_its_contract(stored: pl.DataFrame) -> dg.AssetCheckResult:
@@ -54,13 +63,14 @@ def contract_check(key: dg.AssetKey, table: Table) -> dg.AssetChecksDefinition:
         name=CONTRACT_CHECK,
         asset=key,
         description=f"Columns, types, domains, key and row rules of table {table.name}.",
+        partitions=partitions,
     )
 
 
 def contract_checks(definitions: Iterable[dg.AssetsDefinition]) -> list[dg.AssetChecksDefinition]:
     """A contract check for every asset that stores a table."""
     return [
-        contract_check(key, TABLES[metadata[TABLE_METADATA]])
+        contract_check(key, TABLES[metadata[TABLE_METADATA]], definition.partitions_def)
         for definition in definitions
         for key, metadata in definition.metadata_by_key.items()
         if TABLE_METADATA in metadata
@@ -117,4 +127,25 @@ def invariant_check() -> dg.AssetChecksDefinition:
         name="no_rule_is_broken",
         asset=dg.AssetKey(INVARIANT_REPORT.name),
         description="Every finished schedule keeps the rules that no schedule may break.",
+    )
+
+
+def vector_check(cluster: ClusterConfig) -> dg.AssetChecksDefinition:
+    """Fail where a vector of the snapshots is not as long as the configured cluster makes it."""
+    lengths = {
+        "server_bitmap": cluster.servers,
+        "leaf_utilization": cluster.leaves,
+        "budget_remaining": cluster.switches,
+    }
+
+    def vectors_fit_the_cluster(stored: pl.DataFrame) -> dg.AssetCheckResult:
+        found = {name: stored[name].to_numpy().shape[1] for name in lengths}
+        return dg.AssetCheckResult(passed=found == lengths, metadata={"found": found, "needed": lengths})
+
+    return blocking_check(
+        vectors_fit_the_cluster,
+        name="vectors_fit_the_cluster",
+        asset=dg.AssetKey(PLACEMENT_SNAPSHOTS.name),
+        description="Lengths of the vectors: servers, leaves and switches of configs/placement.yaml.",
+        partitions=None,
     )

@@ -18,10 +18,13 @@ ONE_WRITER = "duckdb"
 def warehouse_assets(upstream: list[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:
     """The catalog over the tables of `upstream`; it scans the store, so these only draw its edges."""
     folders: dict[str, tuple[str, ...]] = dict.fromkeys(TABLES, ())
+    whole: set[str] = set()
     for definition in upstream:
         for key, metadata in definition.metadata_by_key.items():
             if TABLE_METADATA in metadata:
                 folders[metadata[TABLE_METADATA]] += ("/".join(key.path),)
+                if definition.partitions_def is None:
+                    whole.add("/".join(key.path))
 
     @dg.asset(
         deps=[key for definition in upstream for key in definition.keys],
@@ -38,7 +41,14 @@ def warehouse_assets(upstream: list[dg.AssetsDefinition]) -> list[dg.AssetsDefin
         known = frozenset(context.instance.get_dynamic_partitions(traces.name or ""))
         with beside(project.duckdb) as target:
             target.unlink()  # DuckDB refuses an empty file; it makes its own
-            views = build_catalog(target, store=project.store, folders=folders, tables=TABLES, traces=known)
+            views = build_catalog(
+                target,
+                store=project.store,
+                folders=folders,
+                tables=TABLES,
+                traces=known,
+                whole=frozenset(whole),
+            )
         shown = pl.DataFrame(
             [(view.name, view.rows_count, ", ".join(view.missing)) for view in views],
             schema=["view", "rows", "missing"],

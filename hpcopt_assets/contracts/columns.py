@@ -30,6 +30,9 @@ class DType(StrEnum):
     STRING = "string"
     STRINGS = "list[string]"
     INT64S = "list[int64]"
+    UINT8_ARRAY = "array[uint8]"
+    FLOAT32_ARRAY = "array[float32]"
+    # Lists of one length in all rows, which the table's maker decides: a cluster's servers, say.
     BINARY = "binary"
 
     @property
@@ -42,8 +45,22 @@ class DType(StrEnum):
             DType.STRING: pl.String(),
             DType.STRINGS: pl.List(pl.String()),
             DType.INT64S: pl.List(pl.Int64()),
+            DType.UINT8_ARRAY: pl.Array(pl.UInt8(), 1),
+            DType.FLOAT32_ARRAY: pl.Array(pl.Float32(), 1),
             DType.BINARY: pl.Binary(),
         }[self]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether all rows have lists of one length."""
+        return self in (DType.UINT8_ARRAY, DType.FLOAT32_ARRAY)
+
+    def like(self, found: pl.DataType | None) -> pl.DataType:
+        """The polars type that stores it; of an array, as long as `found`, where that is one."""
+        stored = self.polars
+        if isinstance(stored, pl.Array) and isinstance(found, pl.Array):
+            return pl.Array(stored.inner, found.size)
+        return stored
 
 
 @dataclass(frozen=True)
@@ -113,4 +130,6 @@ class Table:
                 where=f"table {self.name}",
                 next_step="Make the producing function return these columns, or change the contract.",
             )
-        return frame.select(pl.col(column.name).cast(column.dtype.polars) for column in self.columns)
+        return frame.select(
+            pl.col(column.name).cast(column.dtype.like(frame.schema[column.name])) for column in self.columns
+        )

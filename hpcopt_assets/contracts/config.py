@@ -17,6 +17,7 @@ from pydantic import (
 
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Ratio, Seconds, Words
+from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.contracts.vocabulary import (
@@ -263,6 +264,7 @@ CONFIG_MODELS: dict[str, type[Frozen]] = {
     "ingest": IngestConfig,
     "profile": ProfileConfig,
     "synthetic": SyntheticConfig,
+    "placement": PlacementConfig,
     "forecast": ForecastConfig,
 }
 # configs/<name>.yaml -> the one model that reads it.

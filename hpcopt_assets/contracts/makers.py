@@ -72,6 +72,11 @@ def flag(name: str, means: str, *, nullable: bool = False) -> Column:
     return Column(name, DType.BOOL, means, nullable=nullable)
 
 
+def array(name: str, means: str, dtype: DType, *, hi: float, unit: str) -> Column:
+    """A list of non-negative numbers, as long in every row."""
+    return Column(name, dtype, means, unit=unit, lo=0, hi=hi)
+
+
 # --- columns of several tables ---
 
 TRACE_ID = text("trace_id", "the trace, which is also its partition key")

@@ -18,6 +18,7 @@ from hpcopt_assets.contracts.adapter import AdapterDecision, AdapterSnapshot
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.config import CONFIG_MODELS
 from hpcopt_assets.contracts.errors import ContractError
+from hpcopt_assets.contracts.placement_bundle import bundle_json_schema
 from hpcopt_assets.contracts.tables import TABLES
 from hpcopt_assets.contracts.unique import Hashes, Tally, hashes_of, is_among
 
@@ -27,23 +28,32 @@ if TYPE_CHECKING:
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FAILURES_SHOWN = 5
+FAILURE_LETTERS = 120
+# An array may have a thousand items.
 CHUNK_ROWS = 100_000
 # Of a file that is judged in parts: some hundred MB of the widest table, checks included.
 
 
-def pandera_schema(table: Table, *, judges_key: bool = True) -> pa.DataFrameSchema:
-    """The table as a strict pandera schema: columns, types, nulls, domains, rules and, if asked, the key."""
+def pandera_schema(
+    table: Table, *, judges_key: bool = True, found: pl.Schema | None = None
+) -> pa.DataFrameSchema:
+    """The table as a strict pandera schema: columns, types, nulls, domains, rules and, if asked, the key.
+
+    Arrays may be of any length, one for all rows: that of `found`.
+    """
     import pandera.polars as pa
 
     def checks(column: Column) -> list[pa.Check]:
-        found = []
+        if column.dtype.is_array:
+            return [pa.Check(lambda data: data.lazyframe.select(_items_within(column)), name="items_within")]
+        kept = []
         if column.lo is not None:
-            found.append(pa.Check.ge(column.lo))
+            kept.append(pa.Check.ge(column.lo))
         if column.hi is not None:
-            found.append(pa.Check.le(column.hi))
+            kept.append(pa.Check.le(column.hi))
         if column.words is not None and column.dtype is DType.STRING:
-            found.append(pa.Check.isin(column.words))
-        return found
+            kept.append(pa.Check.isin(column.words))
+        return kept
 
     def row_check(name: str, expression: pl.Expr) -> pa.Check:
         return pa.Check(lambda data: data.lazyframe.select(expression.fill_null(True)), name=name)
@@ -58,7 +68,11 @@ def pandera_schema(table: Table, *, judges_key: bool = True) -> pa.DataFrameSche
     ]
     return pa.DataFrameSchema(
         {
-            column.name: pa.Column(column.dtype.polars, checks(column), nullable=column.nullable)
+            column.name: pa.Column(
+                column.dtype.like(found.get(column.name) if found else None),
+                checks(column),
+                nullable=column.nullable,
+            )
             for column in table.columns
         },
         checks=[row_check(rule.name, rule.holds()) for rule in table.rules] + word_rules,
@@ -76,7 +90,7 @@ def validate(table: Table, frame: pl.DataFrame) -> None:
     """
     if not isinstance(frame, pl.DataFrame):
         raise TypeError(f"table {table.name}: found {type(frame).__name__}, a collected DataFrame is needed")
-    failures = _failures(pandera_schema(table), frame)
+    failures = _failures(pandera_schema(table, found=frame.schema), frame)
     if failures.count:
         raise _broken(table, failures)
 
@@ -88,13 +102,12 @@ def validate_file(table: Table, path: Path) -> None:
     """
     import pyarrow.parquet as pq
 
-    schema = pandera_schema(table, judges_key=False)
     failures = _Failures()
     with pq.ParquetFile(path) as file:
         has_key = set(table.key) <= set(file.schema_arrow.names)
         tally = Tally(file.metadata.num_rows)
         for chunk in _chunks(file):
-            failures += _failures(schema, chunk)
+            failures += _failures(pandera_schema(table, judges_key=False, found=chunk.schema), chunk)
             if has_key:
                 tally.add(chunk.select(table.key))
         repeated = tally.repeated()
@@ -102,6 +115,19 @@ def validate_file(table: Table, path: Path) -> None:
             failures += _repeated_keys(table, file, repeated)
     if failures.count:
         raise _broken(table, failures)
+
+
+def _items_within(column: Column) -> pl.Expr:
+    """Whether no item of an array is null, NaN or out of its domain."""
+    items = pl.col(column.name).arr
+    holds = ~items.eval(pl.element().is_null()).arr.any()
+    if column.dtype is DType.FLOAT32_ARRAY:
+        holds &= items.sum().is_not_nan()
+    if column.lo is not None:
+        holds &= items.min() >= column.lo
+    if column.hi is not None:
+        holds &= items.max() <= column.hi
+    return holds
 
 
 @dataclass(frozen=True)
@@ -151,11 +177,16 @@ def _failures(schema: pa.DataFrameSchema, frame: pl.DataFrame) -> _Failures:
     except SchemaErrors as error:
         cases = error.failure_cases
         shown = (
-            f"{row['column']}: {row['check']} (found {row['failure_case']})"
+            f"{row['column']}: {row['check']} (found {_cut(row['failure_case'])})"
             for row in cases.head(FAILURES_SHOWN).iter_rows(named=True)
         )
         return _Failures(cases.height, tuple(shown))
     return _Failures()
+
+
+def _cut(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= FAILURE_LETTERS else f"{text[:FAILURE_LETTERS]}..."
 
 
 def _broken(table: Table, failures: _Failures) -> ContractError:
@@ -175,6 +206,8 @@ def _column_json(column: Column) -> dict[str, Any]:
         DType.STRING: "string",
         DType.STRINGS: "array",
         DType.INT64S: "array",
+        DType.UINT8_ARRAY: "array",
+        DType.FLOAT32_ARRAY: "array",
         DType.BINARY: "string",
     }[column.dtype]
     out: dict[str, Any] = {
@@ -183,10 +216,13 @@ def _column_json(column: Column) -> dict[str, Any]:
     }
     if column.unit is not None:
         out["x-unit"] = column.unit
-    if column.lo is not None:
-        out["minimum"] = column.lo
-    if column.hi is not None:
-        out["maximum"] = column.hi
+    bounds = {
+        name: bound for name, bound in (("minimum", column.lo), ("maximum", column.hi)) if bound is not None
+    }
+    if column.dtype.is_array:
+        item = "number" if column.dtype is DType.FLOAT32_ARRAY else "integer"
+        return out | {"items": {"type": item, **bounds}, "x-same-length-in-all-rows": True}
+    out |= bounds
     if column.dtype is DType.BINARY:
         out["contentEncoding"] = "base64"
     if column.dtype is DType.STRINGS:
@@ -212,7 +248,7 @@ def table_json_schema(table: Table) -> dict[str, Any]:
 
 
 def all_json_schemas() -> dict[str, dict[str, Any]]:
-    """File name (without .json) -> document: every table, every config file, and the adapter's messages."""
+    """File name (without .json) -> document: tables, config files, the adapter's messages, bundles."""
     tables = {f"table.{table.name}": table_json_schema(table) for table in TABLES.values()}
     configs = {
         f"config.{name}": {"$schema": DRAFT, **model.model_json_schema()}
@@ -222,4 +258,5 @@ def all_json_schemas() -> dict[str, dict[str, Any]]:
         "adapter_snapshot": AdapterSnapshot.model_json_schema(mode="serialization"),
         "adapter_decision": AdapterDecision.model_json_schema(),
     }
-    return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in adapter.items()}
+    single = adapter | {"placement_bundle": bundle_json_schema()}
+    return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in single.items()}

@@ -30,6 +30,7 @@ from hpcopt_assets.contracts.makers import (
     text,
     word,
 )
+from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
 
 WAIT_RULE = Rule(
     "wait_is_start_minus_release",
@@ -386,6 +387,7 @@ TABLES: dict[str, Table] = {
         REPLAY_MEASURES,
         FIDELITY_VERDICTS,
         CLAIM_VERDICTS,
+        *PLACEMENT_TABLES,
         *FORECAST_TABLES,
     )
 }

@@ -28,6 +28,7 @@ from hpcopt_assets.contracts.config import (
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen
+from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 
@@ -43,6 +44,7 @@ class Configs:
     ingest: IngestConfig
     profile: ProfileConfig
     synthetic: SyntheticConfig
+    placement: PlacementConfig
     forecast: ForecastConfig
 
     def policy(self, policy_id: str) -> Policy:

@@ -1,4 +1,4 @@
-"""Two jobs: a trace through the whole graph, and what is published over all traces.
+"""Three jobs: a trace through the whole graph, placement, and what is published over all of them.
 
 In:  the assets.   Out: job definitions.
 """
@@ -7,12 +7,19 @@ import dagster as dg
 
 TRACE_JOB = "trace_to_dossier"
 PUBLISH_JOB = "publish"
+PLACEMENT_JOB = "placement"
+PLACED = dg.AssetSelection.groups("placement")
 PUBLISHED = dg.AssetSelection.groups("publish")
 
 trace_job = dg.define_asset_job(
     TRACE_JOB,
-    selection=dg.AssetSelection.all() - PUBLISHED,
+    selection=dg.AssetSelection.all() - PUBLISHED - PLACED,
     description="One trace from its raw file to its dossier.",
+)
+placement_job = dg.define_asset_job(
+    PLACEMENT_JOB,
+    selection=PLACED,
+    description="Snapshots of a simulated cluster, a model of placement failure, and what it is worth.",
 )
 publish_job = dg.define_asset_job(
     PUBLISH_JOB,

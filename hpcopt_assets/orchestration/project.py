@@ -48,6 +48,11 @@ class Project:
         return self.home / "data" / "profiles"
 
     @property
+    def placement(self) -> Path:
+        """A placement model, its bundle and figures."""
+        return self.home / "data" / "placement"
+
+    @property
     def forecasts(self) -> Path:
         """One folder of figures a trace."""
         return self.home / "data" / "forecasts"

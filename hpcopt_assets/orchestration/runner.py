@@ -9,16 +9,17 @@ from __future__ import annotations
 import filecmp
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.orchestration.files import beside
-from hpcopt_assets.orchestration.jobs import PUBLISH_JOB, TRACE_JOB
+from hpcopt_assets.orchestration.jobs import PLACEMENT_JOB, PUBLISH_JOB, TRACE_JOB
 from hpcopt_assets.orchestration.orphans import process_tag
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.progress import LOGGER, Failure, failures
@@ -32,6 +33,7 @@ from hpcopt_assets.orchestration.sources import (
 )
 
 PARTITIONS = traces.name or ""
+SNAPSHOTS_STEP = "placement_snapshots"
 Probe = Callable[[Path, str], object]
 # Reads a file as the trace of that id; raises where it cannot become a table.
 
@@ -153,19 +155,29 @@ def run_trace(defs: dg.Definitions, instance: dg.DagsterInstance, trace_id: str)
     return _run(defs, instance, TRACE_JOB, trace_id)
 
 
+def run_placement(defs: dg.Definitions, instance: dg.DagsterInstance, rows: int | None) -> list[Failure]:
+    """Snapshots (so many, else the config's number), model, scores; why it failed, or nothing."""
+    asked = {} if rows is None else {"ops": {SNAPSHOTS_STEP: {"config": {"rows": rows}}}}
+    return _run(defs, instance, PLACEMENT_JOB, None, asked)
+
+
 def publish(defs: dg.Definitions, instance: dg.DagsterInstance) -> list[Failure]:
     """The catalog over all traces; why it failed, or nothing."""
     return _run(defs, instance, PUBLISH_JOB, None)
 
 
 def _run(
-    defs: dg.Definitions, instance: dg.DagsterInstance, job: str, partition: str | None
+    defs: dg.Definitions,
+    instance: dg.DagsterInstance,
+    job: str,
+    partition: str | None,
+    asked: Mapping[str, Any] | None = None,
 ) -> list[Failure]:
     result = defs.resolve_job_def(job).execute_in_process(
         partition_key=partition,
         instance=instance,
         raise_on_error=False,
-        run_config={"loggers": {LOGGER: {}}},
+        run_config={"loggers": {LOGGER: {}}, **(asked or {})},
         tags=process_tag(),
     )
     return [] if result.success else failures(result)

@@ -14,7 +14,7 @@ from pathlib import Path
 import dagster as dg
 
 from hpcopt_assets.contracts.traces_config import TracesConfig
-from hpcopt_assets.orchestration.jobs import TRACE_JOB, publish_job, trace_job
+from hpcopt_assets.orchestration.jobs import PLACEMENT_JOB, TRACE_JOB, publish_job, trace_job
 from hpcopt_assets.orchestration.orphans import unfinished_runs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
@@ -23,6 +23,8 @@ from hpcopt_assets.orchestration.sources import files_of, known_traces
 
 RAW_TRACE = dg.AssetKey("raw_trace")
 PARTITION_TAG = "dagster/partition"
+WATCHED = (TRACE_JOB, PLACEMENT_JOB)
+# What is published when these have ended.
 INTERVAL_S = 30
 SETTLED_AFTER_S = 10
 # A file that changed within the last seconds may still be being copied.
@@ -122,20 +124,21 @@ def _signature(seen: dict[str, str], trace_id: str) -> str:
 )
 def publish_when_settled(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """One publication after the last of a batch of runs, whether these succeeded or not."""
-    busy = unfinished_runs(context.instance, TRACE_JOB)
+    busy = [run for job in WATCHED for run in unfinished_runs(context.instance, job)]
     if busy:
         named = sorted({run.tags.get(PARTITION_TAG, run.run_id) for run in busy})
         return dg.SkipReason(f"still being worked on: {', '.join(named)}")
-    finished = context.instance.get_run_records(
-        dg.RunsFilter(
-            job_name=TRACE_JOB, statuses=[dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
-        ),
-        limit=1,
-        order_by="update_timestamp",
-    )
+    ended = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
+    finished = [
+        record
+        for job in WATCHED
+        for record in context.instance.get_run_records(
+            dg.RunsFilter(job_name=job, statuses=ended), limit=1, order_by="update_timestamp"
+        )
+    ]
     if not finished:
         return dg.SkipReason("no trace has been worked on yet")
-    last = finished[0].dagster_run.run_id
+    last = max(finished, key=lambda record: record.update_timestamp).dagster_run.run_id
     if context.cursor == last:
         return dg.SkipReason("nothing changed since the last publication")
     context.update_cursor(last)

@@ -15,6 +15,7 @@ import duckdb
 
 from hpcopt_assets.contracts.columns import DType, Table
 
+PART = "part.parquet"
 DUCKDB_TYPE = {
     DType.INT64: "BIGINT",
     DType.FLOAT64: "DOUBLE",
@@ -22,13 +23,16 @@ DUCKDB_TYPE = {
     DType.STRING: "VARCHAR",
     DType.STRINGS: "VARCHAR[]",
     DType.INT64S: "BIGINT[]",
+    DType.UINT8_ARRAY: "UTINYINT[]",
+    DType.FLOAT32_ARRAY: "FLOAT[]",
+    # Not DuckDB's ARRAY: its length would be part of the type, and a view must do for any cluster.
     DType.BINARY: "BLOB",
 }
 
 
 @dataclass(frozen=True)
 class View:
-    """One view of the catalog: its rows, and the partitions (`folder/trace=id`) that have no file for it."""
+    """One view of the catalog: its rows, and what (`folder/trace=id`, or `folder`) has no file."""
 
     name: str
     rows_count: int
@@ -39,9 +43,9 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _glob(folder: Path) -> str:
+def _glob(folder: Path, below: str) -> str:
     # The folder's own brackets, stars and question marks must not act as patterns.
-    return re.sub(r"([\[*?])", r"[\1]", str(folder)) + "/trace=*/part.parquet"
+    return re.sub(r"([\[*?])", r"[\1]", str(folder)) + f"/{below}"
 
 
 def _view_sql(table: Table, globs: list[str]) -> str:
@@ -63,12 +67,14 @@ def build_catalog(
     folders: Mapping[str, tuple[str, ...]],
     tables: Mapping[str, Table],
     traces: frozenset[str],
+    whole: frozenset[str] = frozenset(),
 ) -> tuple[View, ...]:
     """Write the catalog to `target`, a path that does not exist yet; the caller swaps it in.
 
     `folders` names, for each table, the folders below `store` that hold one `trace=<id>` folder a
     partition (schedules have one folder a policy). `traces` are the partitions expected in each; those
-    without a file are reported. Views keep absolute paths: they work from any directory.
+    without a file are reported. Folders in `whole` hold one file and no partitions. Views keep absolute
+    paths: they work from any directory.
     """
     views = []
     with duckdb.connect(str(target)) as connection:
@@ -76,12 +82,17 @@ def build_catalog(
             found: list[str] = []
             missing: list[str] = []
             for folder in folders[name]:
+                if folder in whole:
+                    if (store / folder / PART).is_file():
+                        found.append(_glob(store.resolve() / folder, PART))
+                    else:
+                        missing.append(folder)
+                    continue
                 have = {
-                    path.parent.name.removeprefix("trace=")
-                    for path in store.glob(f"{folder}/trace=*/part.parquet")
+                    path.parent.name.removeprefix("trace=") for path in store.glob(f"{folder}/trace=*/{PART}")
                 }
                 missing += [f"{folder}/trace={trace}" for trace in sorted(traces - have)]
-                found += [_glob(store.resolve() / folder)] if have else []
+                found += [_glob(store.resolve() / folder, f"trace=*/{PART}")] if have else []
             connection.execute(_view_sql(table, found))
             connection.execute(f'COMMENT ON VIEW "{name}" IS {_text(table.means)}')
             for column in table.columns:

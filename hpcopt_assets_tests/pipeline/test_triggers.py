@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 
 from hpcopt_assets.orchestration.configs import load_configs
-from hpcopt_assets.orchestration.jobs import TRACE_JOB
+from hpcopt_assets.orchestration.jobs import PLACEMENT_JOB, TRACE_JOB
 from hpcopt_assets.orchestration.orphans import PROCESS_TAG
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.sensors import SETTLED_AFTER_S, arrivals, publish_when_settled
@@ -168,6 +168,15 @@ def test_publication_follows_the_last_run_once(
     assert published(instance, cursor)[0]
 
 
+def test_a_placement_model_is_published_too(instance: dg.DagsterInstance) -> None:
+    instance.create_run_for_job(_empty_job(PLACEMENT_JOB), status=dg.DagsterRunStatus.SUCCESS)
+    wanted, cursor = published(instance, None)
+    assert wanted
+    assert published(instance, cursor) == (False, cursor)
+    instance.create_run_for_job(_empty_job(PLACEMENT_JOB), status=dg.DagsterRunStatus.STARTED)
+    assert not published(instance, None)[0]
+
+
 def test_publication_waits_for_runs_in_progress(
     project: Project, run_trace: RunTrace, instance: dg.DagsterInstance
 ) -> None:
@@ -195,8 +204,8 @@ def test_a_run_whose_process_was_killed_does_not_stop_publishing(
     assert not published(instance, None)[0]
 
 
-def _empty_job() -> dg.JobDefinition:
-    @dg.job(name=TRACE_JOB)
+def _empty_job(name: str = TRACE_JOB) -> dg.JobDefinition:
+    @dg.job(name=name)
     def job() -> None: ...
 
     return job

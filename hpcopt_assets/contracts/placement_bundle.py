@@ -1,0 +1,147 @@
+"""What stands in a model's bundle.json, ours or another's: the only authority on what the model is fed.
+
+In:  nothing.   Out: `Bundle`, how other bundles may spell its keys, and the JSON Schema of both.
+Not here: reading a bundle against a model (placement/layout.py).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from hpcopt_assets.contracts.frozen import Frozen, Ratio, Words
+from hpcopt_assets.contracts.placement_config import ClusterConfig
+from hpcopt_assets.contracts.vocabulary import PlacementCause
+
+FORMAT = "hpcopt-placement-1"
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Vector(Frozen):
+    """A column of lists that goes to a model's input of the same name."""
+
+    name: Words
+    length: PositiveInt
+
+
+class Calibration(Frozen):
+    """P(cause) = softmax(slope * raw + intercepts), where raw are the sums of the trees' leaves."""
+
+    slope: float
+    intercepts: tuple[float, ...]
+
+
+class Bundle(Frozen):
+    """A bundle of ours. The model's inputs are `scalars` and the vectors, each by its own name."""
+
+    format: Literal["hpcopt-placement-1"]
+    scalar_columns: Annotated[tuple[Words, ...], Field(min_length=1)]
+    # In the order of the input `scalars`.
+    scaler_mean: tuple[float, ...]
+    scaler_scale: tuple[float, ...]
+    scaling_in_graph: Literal[True]
+    vectors: tuple[Vector, ...]
+    cluster: ClusterConfig
+    # Whose allocation and first ring order the derived features assume.
+    derived_features: tuple[Words, ...]
+    classes: tuple[PlacementCause, ...]
+    output: Words
+    # P(failed), shape (n, 1) ...
+    cause_output: Words
+    # ... and P(cause), shape (n, classes).
+    output_kind: Literal["probability"]
+    calibration: Calibration
+    threshold: Ratio
+    # A row is predicted to fail where the unrounded P(failed) >= threshold.
+    label_column: Words
+    training_data_sha256: Sha256
+    model_sha256: Sha256
+    versions: dict[str, str]
+
+    @model_validator(mode="after")
+    def _lengths_agree(self) -> Self:
+        columns = len(self.scalar_columns)
+        if len(self.scaler_mean) != columns or len(self.scaler_scale) != columns:
+            raise ValueError(
+                f"{columns} scalar_columns, {len(self.scaler_mean)} of scaler_mean, "
+                f"{len(self.scaler_scale)} of scaler_scale"
+            )
+        if len(set(self.scalar_columns)) < columns:
+            raise ValueError("a scalar column stands twice")
+        return self
+
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "scalar_columns": (
+        *("scalar_cols", "scalar_features", "scalar_names", "scalars", "numeric_columns", "numeric_cols"),
+        *("feature_columns", "feature_cols", "feature_names", "features", "columns", "cols"),
+    ),
+    "scaler_mean": (
+        *("scalar_mean", "scalar_means", "scaler_means", "mean", "means", "mean_", "x_mean", "mu"),
+        *("scaler.mean", "scaler.mean_", "scaler.means", "standard_scaler.mean", "standard_scaler.mean_"),
+    ),
+    "scaler_scale": (
+        *(
+            "scalar_scale",
+            "scalar_std",
+            "scaler_std",
+            "scaler_stds",
+            "scale",
+            "scale_",
+            "std",
+            "stds",
+            "x_std",
+        ),
+        *("sigma", "scaler.scale", "scaler.scale_", "scaler.std", "standard_scaler.scale_"),
+    ),
+    "vectors": (
+        "vector_columns",
+        "vector_cols",
+        "vector_features",
+        "vector_lengths",
+        "vector_dims",
+        "arrays",
+    ),
+    "input_order": ("concat_order", "feature_order", "block_order", "layout", "order"),
+    "inputs": ("input_names", "input_map", "onnx_inputs"),
+    "output": ("output_name", "onnx_output"),
+    "output_kind": ("output_type", "output_activation", "activation"),
+    "classes": ("class_names", "labels", "class_labels"),
+    "positive_class": ("positive_label", "failed_class", "pos_label"),
+    "threshold": ("decision_threshold", "best_threshold", "cutoff"),
+    "categories": ("category_maps", "categorical_maps", "label_encoders", "encoders"),
+    "unknown_value": ("unknown", "unseen_value", "encoders_unknown"),
+    "missing_value": ("missing", "encoded_missing_value", "null_value"),
+    "scaling_in_graph": ("scaler_in_graph", "normalization_in_graph"),
+    "model_sha256": ("onnx_sha256", "model_hash"),
+}
+# Key -> other spellings in a bundle of another maker; a dot goes into an object. Other keys are ignored.
+
+FOREIGN: dict[str, str] = {
+    "scalar_columns": "columns of numbers, in the order in which the model wants them; needed",
+    "scaler_mean": "StandardScaler: subtracted, for the scalars alone or for all that is fed",
+    "scaler_scale": "StandardScaler: divided by, as many as scaler_mean",
+    "vectors": "columns of lists: names with lengths (object, or list of {name, length}), or "
+    "names alone, the lengths under <name>_length, _len, _dim or _size or told by the model",
+    "input_order": "how scalars (`scalars`) and vectors (by name) are joined where the model has one input; "
+    "needed there if there are vectors",
+    "inputs": "input of the model -> `scalars`, a vector's name, or a list of them that are joined",
+    "output": "which output is meant, where the model has several that are no labels",
+    "output_kind": "`probability` or `logits`; needed where neither the output's name nor the node that "
+    "makes it tells",
+    "classes": "names of the output's columns; the one named none, ok, placed or success is 1 - P(failed)",
+    "positive_class": "place, or name, of the class that means failed; 1 if absent and there are two",
+    "threshold": "0.5 if absent",
+    "categories": "column -> {value: code} for columns of words among scalar_columns",
+    "unknown_value": "code of a word that `categories` lacks; without it such a word is refused",
+    "missing_value": "code of a null or an absent column of words; without it such a row is refused",
+    "scaling_in_graph": "true where the model scales by itself and scaler_* are for information",
+    "model_sha256": "SHA-256 of the model's file; another file is refused",
+}
+
+
+def bundle_json_schema() -> dict[str, Any]:
+    """JSON Schema of our bundles; under x-foreign, what is read of others and in which spellings."""
+    foreign = {key: {"means": means, "aliases": list(ALIASES.get(key, ()))} for key, means in FOREIGN.items()}
+    return Bundle.model_json_schema() | {"x-foreign": foreign}

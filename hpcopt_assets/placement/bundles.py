@@ -1,0 +1,114 @@
+"""A bundle as it stands in a file, ours or another's, under the keys that we know.
+
+In:  the text of a bundle.json.   Out: `Told`: what the bundle tells, spelled our way.
+Not here: whether it fits a model (layout.py). The spellings are in contracts/placement_bundle.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN, FORMAT, Bundle
+
+SCALARS = "scalars"
+# The block of all scalar columns, beside one block a vector.
+LENGTH_ENDINGS = ("_length", "_len", "_dim", "_size")
+NEXT_STEP = "See docs/placement.md and schemas/placement_bundle.json for the keys and their spellings."
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a bundle tells; keys as in FOREIGN. `own`: the bundle, where it is one of ours."""
+
+    where: str
+    keys: Mapping[str, Any]
+    own: Bundle | None
+
+    def refuse(self, found: str, needed: str) -> InputError:
+        """The error that this bundle cannot be used."""
+        return InputError(found, needed, self.where, NEXT_STEP)
+
+    def numbers(self, key: str) -> list[float] | None:
+        """A list of finite numbers, or None where the bundle has none."""
+        values = self.keys.get(key)
+        if values is None:
+            return None
+        if not isinstance(values, list) or not all(_is_number(value) for value in values):
+            raise self.refuse(f"{key}: {_short(values)}", "a list of finite numbers")
+        return [float(value) for value in values]
+
+    def words(self, key: str) -> list[str] | None:
+        """A list of names, or None where the bundle has none."""
+        values = self.keys.get(key)
+        if values is None:
+            return None
+        values = [values] if isinstance(values, str) else values
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise self.refuse(f"{key}: {_short(values)}", "a list of names")
+        if len(set(values)) < len(values):
+            raise self.refuse(f"{key}: a name twice in {_short(values)}", "each once")
+        return list(values)
+
+
+def read_bundle(text: str, where: str) -> Told:
+    """Raises InputError where it is no JSON object, or says that it is ours and is not."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"no JSON ({error})", "a bundle.json", where, NEXT_STEP) from error
+    if not isinstance(content, dict):
+        raise InputError(f"a {type(content).__name__}", "a JSON object", where, NEXT_STEP)
+    if content.get("format") == FORMAT:
+        try:
+            own = Bundle.model_validate(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = ".".join(map(str, first["loc"])) or "the whole bundle"
+            raise InputError(
+                f"{key}: {_short(first['input'])}",
+                first["msg"].removeprefix("Value error, "),
+                where,
+                NEXT_STEP,
+            ) from error
+        return Told(where, json.loads(own.model_dump_json()), own)
+    keys = {key: value for key in FOREIGN for value in _found(content, key, where)}
+    if isinstance(keys.get("vectors"), list):
+        keys["vectors"] = [_with_length(content, vector) for vector in keys["vectors"]]
+    return Told(where, keys, None)
+
+
+def _with_length(content: Mapping[str, Any], vector: Any) -> Any:
+    """A vector that has only a name, with the length that another key of the bundle tells."""
+    lengths = [content[f"{vector}{end}"] for end in LENGTH_ENDINGS if f"{vector}{end}" in content]
+    return {"name": vector, "length": lengths[0]} if isinstance(vector, str) and lengths else vector
+
+
+def _found(content: Mapping[str, Any], key: str, where: str) -> list[Any]:
+    """The value of a key under any of its spellings, none or one; two that differ are refused."""
+    values = {}
+    for spelling in (key, *ALIASES.get(key, ())):
+        node: Any = content
+        for part in spelling.split("."):
+            node = node.get(part) if isinstance(node, dict) else None
+        if node is not None and not (key == "scalar_columns" and not isinstance(node, list)):
+            values[spelling] = node
+    if len({json.dumps(value, sort_keys=True) for value in values.values()}) > 1:
+        raise InputError(
+            f"{' and '.join(values)} that differ", f"one of them, for {key}", where, "Remove all but one."
+        )
+    return list(values.values())[:1]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."

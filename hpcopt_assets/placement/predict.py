@@ -1,0 +1,151 @@
+"""Rows to chances of failure, with any model and bundle that tell how.
+
+In:  an ONNX model, its bundle, a frame.   Out: P(failed), and P(cause) where the model tells it.
+Not here: how bundles are spelled (bundles.py), what is printed (command.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.placement_config import ClusterConfig
+from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.placement.bundles import NEXT_STEP, SCALARS, Told, read_bundle
+from hpcopt_assets.placement.feeding import blocks_of, scaled
+from hpcopt_assets.placement.layout import Layout, read_layout
+from hpcopt_assets.placement.outputs import Port, chance_of_failure
+from hpcopt_assets.placement.session import open_session
+
+Array = npt.NDArray[Any]
+BATCH_ROWS = 4096
+PASSING = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast")
+# Operators that change no value.
+
+
+class Chances(NamedTuple):
+    """P(failed) (rows), and P(cause) (rows, causes) where the model tells it."""
+
+    failed: Array
+    by_cause: Array | None
+    causes: tuple[PlacementCause, ...]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A model with its layout, ready to score."""
+
+    session: Any
+    layout: Layout
+    told: Told
+
+    def chances(self, frame: pl.DataFrame, where: str, batch_rows: int = BATCH_ROWS) -> Chances:
+        """Score all rows; every one is checked before any is scored."""
+        self._check_rows(frame, where)
+        return self.of_blocks(blocks_of(frame, self.layout, where), batch_rows)
+
+    def of_blocks(self, blocks: dict[str, Array], batch_rows: int = BATCH_ROWS) -> Chances:
+        """Score checked blocks."""
+        output, rows = self.layout.output, len(blocks[SCALARS])
+        wanted = [output.port.name] + ([output.cause_port] if output.cause_port else [])
+        failed, by_cause = [np.empty(0)], []
+        for lo in range(0, rows, batch_rows):
+            fed = scaled({name: values[lo : lo + batch_rows] for name, values in blocks.items()}, self.layout)
+            said = self.session.run(wanted, fed)
+            failed.append(chance_of_failure(said[0], output))
+            by_cause += said[1:]
+        chances = np.concatenate(failed)
+        if not np.isfinite(chances).all() or (chances < 0).any() or (chances > 1).any():
+            raise self.told.refuse(
+                f"output {output.port.name} beyond 0 to 1 or NaN", "probabilities; or output_kind: logits"
+            )
+        return Chances(chances, np.concatenate(by_cause) if by_cause else None, output.causes)
+
+    def _check_rows(self, frame: pl.DataFrame, where: str) -> None:
+        """Rows that say how jobs are allocated must say what the model assumes."""
+        own = self.told.own
+        if own is None:
+            return
+        assumed = {"allocation": own.cluster.allocation, "ring_orders": ",".join(own.cluster.ring_orders)}
+        for name, value in assumed.items():
+            if name in frame.columns:
+                other = frame[name].unique().drop_nulls().to_list()
+                if other and other != [value]:
+                    raise InputError(
+                        f"{name} {', '.join(map(str, other))}",
+                        f"{value}, which the model's features assume",
+                        where,
+                        "Train a model on such rows, or name the bundle of one.",
+                    )
+
+    def check_cluster(self, cluster: ClusterConfig) -> None:
+        """InputError where the model is one of ours and was made for another cluster."""
+        own = self.told.own
+        if own is not None and own.cluster != cluster:
+            mine, theirs = cluster.model_dump(mode="json"), own.cluster.model_dump(mode="json")
+            differ = ", ".join(
+                f"{key} {theirs[key]} (not {mine[key]})" for key in mine if mine[key] != theirs[key]
+            )
+            raise self.told.refuse(f"a bundle for {differ}", "a bundle made for this cluster")
+
+
+def open_predictor(onnx: Path, bundle: Path, threads: int = 2) -> Predictor:
+    """Read a model and its bundle. InputError where either is none, or they disagree."""
+    told = read_bundle(_text(bundle), str(bundle))
+    model = onnx.read_bytes()
+    said = told.keys.get("model_sha256")
+    found = hashlib.sha256(model).hexdigest()
+    if said is not None and said != found:
+        raise told.refuse(
+            f"a bundle of the model {said[:12]}... and the model {found[:12]}...", "the model of this bundle"
+        )
+    return predictor_of(model, told, str(onnx), threads)
+
+
+def predictor_of(model: bytes, told: Told, where: str, threads: int = 2) -> Predictor:
+    """The same, of bytes."""
+    try:
+        session = open_session(model, threads)
+    except Exception as error:  # onnxruntime's errors have no common base
+        raise InputError(
+            f"no model ({' '.join(str(error).split())[:120]})", "an ONNX model", where, NEXT_STEP
+        ) from error
+    makers = _makers(model)
+    layout = read_layout(
+        told,
+        [Port(item.name, item.type, _shape(item)) for item in session.get_inputs()],
+        [
+            Port(item.name, item.type, _shape(item), makers.get(item.name, ""))
+            for item in session.get_outputs()
+        ],
+    )
+    return Predictor(session, layout, told)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("bytes that are no text", "a bundle.json", str(path), NEXT_STEP) from error
+
+
+def _shape(item: Any) -> tuple[int | None, ...]:
+    return tuple(size if isinstance(size, int) else None for size in item.shape or ())
+
+
+def _makers(model: bytes) -> dict[str, str]:
+    """Output -> operator of the node that makes it, for outputs that say nothing else of themselves."""
+    import onnx
+
+    made: dict[str, str] = {}
+    for node in onnx.load_from_string(model).graph.node:  # in the order of their making
+        passed = made.get(node.input[0], "") if node.op_type in PASSING and node.input else node.op_type
+        made |= dict.fromkeys(node.output, passed)
+    return made

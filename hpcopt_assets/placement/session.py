@@ -1,0 +1,20 @@
+"""onnxruntime, opened one way.
+
+In:  the bytes of an ONNX model.   Out: a session on so many threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def open_session(model: bytes, threads: int) -> Any:
+    """A session on the CPU; raises what onnxruntime raises."""
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Threads that wait busily take the cores from whoever else works on them.
+    options.log_severity_level = 3  # what it warns of are nodes it folds
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
