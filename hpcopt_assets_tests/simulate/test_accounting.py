@@ -4,9 +4,9 @@ Broken on purpose, and who noticed: histories of other users counted; a job that
 counted as unfinished; a job left out of the replay counted as finished; estimates not taken back.
 """
 
+import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
 
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.schemas import validate
@@ -16,7 +16,7 @@ from hpcopt_assets.orchestration.project import CHECKOUT
 from hpcopt_assets.simulate.accounting import account_estimates, histories
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets_tests.builders import job, trace
-from hpcopt_assets_tests.simulate.strategies import CAPACITY, policy, recorded_jobs
+from hpcopt_assets_tests.simulate.strategies import CAPACITY, policy
 
 MEASURES = load_configs(CHECKOUT / "configs").objective.measures
 RULES = policy(estimate="p50", hold="p90", guard_k=0.0)
@@ -109,13 +109,38 @@ def test_the_honest_run_believes_neither_them_nor_offsets_of_the_log(monkeypatch
     assert left.filter(plain).select("p10_s", "p50_s", "p90_s").rows() == [(40, 50, 60)]
 
 
-@given(recorded_jobs(min_size=4, max_size=20))
-@settings(deadline=None, max_examples=60)
-def test_no_hindsight_is_left_in_the_honest_run(frame):
-    estimates = estimates_of(frame)
-    replayed = replay(frame, RULES, CAPACITY, estimates=estimates).schedule
-    found = account_estimates(frame, {RULES: replayed}, estimates, Capacity(CAPACITY), MEASURES)
-    assert found.filter(run="history_honest")["unfinished_history_count"].to_list() == [0]
+def busy_log(seed: int) -> pl.DataFrame:
+    """Forty jobs of three users, recorded on a machine with room, replayed on one without."""
+    random = np.random.default_rng(seed)
+    submit_s = np.sort(random.integers(0, 600, size=40)).tolist()
+    return trace(
+        [
+            job(
+                i,
+                submit_s[i],
+                int(random.integers(1, 5)),
+                int(random.integers(5, 200)),
+                300,
+                wait_s=int(random.integers(0, 30)),
+                user="uvw"[int(random.integers(3))],
+            )
+            for i in range(40)
+        ]
+    )
+
+
+def test_no_hindsight_is_left_in_the_honest_run(monkeypatch):
+    """Taking estimates back changes what has ended: once is not enough in some of these."""
+    import hpcopt_assets.simulate.accounting as room
+
+    rounds, honest = [], room.replay
+    monkeypatch.setattr(room, "replay", lambda *args, **kwargs: rounds.append(1) or honest(*args, **kwargs))
+    for seed in range(20):
+        frame = busy_log(seed)
+        replayed = replay(frame, RULES, CAPACITY, estimates=estimates_of(frame)).schedule
+        found = account_estimates(frame, {RULES: replayed}, estimates_of(frame), Capacity(CAPACITY), MEASURES)
+        assert found["unfinished_history_count"].to_list()[1] == 0, seed
+    assert len(rounds) > 20
 
 
 def test_no_policy_no_rows():
