@@ -66,11 +66,11 @@ def scaled(blocks: Mapping[str, FloatArray], layout: Layout) -> dict[str, npt.ND
 
 def _numbers(column: pl.Series, where: str) -> FloatArray:
     if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-        raise _unfit(column, "a number", where, f"type {column.dtype}")
+        raise unfit(column, "a number", where, f"type {column.dtype}")
     values = column.cast(pl.Float64)
     bad = (values.is_null() | ~values.is_finite()).fill_null(True)
     if bad.any():
-        raise _unfit(column, "a finite number in every row", where, _at(column, bad))
+        raise unfit(column, "a finite number in every row", where, at_first(column, bad))
     return values.to_numpy().astype(np.float32)
 
 
@@ -90,11 +90,11 @@ def _codes(frame: pl.DataFrame, name: str, layout: Layout, where: str) -> FloatA
     ):
         if is_bad.any():
             if code is None:
-                raise _unfit(
+                raise unfit(
                     column,
                     f"a word of the bundle's categories (it has no {what}_value)",
                     where,
-                    _at(column, is_bad),
+                    at_first(column, is_bad),
                 )
             codes = pl.select(pl.when(is_bad).then(pl.lit(float(code))).otherwise(codes)).to_series()
     return codes.to_numpy().astype(np.float32)
@@ -102,12 +102,12 @@ def _codes(frame: pl.DataFrame, name: str, layout: Layout, where: str) -> FloatA
 
 def _vector(column: pl.Series, length: int, where: str) -> FloatArray:
     if not isinstance(column.dtype, pl.List | pl.Array):
-        raise _unfit(column, f"a list of {length} numbers", where, f"type {column.dtype}")
+        raise unfit(column, f"a list of {length} numbers", where, f"type {column.dtype}")
     lengths = column.arr.len() if isinstance(column.dtype, pl.Array) else column.list.len()
     other = (lengths != length).fill_null(True)
     if other.any():
         row = int(other.arg_true()[0])
-        raise _unfit(column, f"a list of {length} numbers", where, f"{lengths[row]} in row {row}")
+        raise unfit(column, f"a list of {length} numbers", where, f"{lengths[row]} in row {row}")
     inner = column.dtype.inner
     kept = inner if inner == pl.UInt8 else pl.Float32()  # bits stay as small as they are
     fixed = column.cast(pl.Array(kept, length))
@@ -115,16 +115,18 @@ def _vector(column: pl.Series, length: int, where: str) -> FloatArray:
     values = np.asarray(fixed.to_numpy()).reshape(-1, length)
     bad |= ~np.isfinite(values).all(axis=1)
     if bad.any():
-        raise _unfit(column, "finite numbers", where, f"NaN, null or infinity in row {int(bad.argmax())}")
+        raise unfit(column, "finite numbers", where, f"NaN, null or infinity in row {int(bad.argmax())}")
     return values
 
 
-def _at(column: pl.Series, bad: pl.Series) -> str:
+def at_first(column: pl.Series, bad: pl.Series) -> str:
+    """The first of the bad values, and its row."""
     row = int(bad.arg_true()[0])
     return f"{column[row]!r} in row {row}"
 
 
-def _unfit(column: pl.Series, needed: str, where: str, found: str) -> InputError:
+def unfit(column: pl.Series, needed: str, where: str, found: str) -> InputError:
+    """The error that a column cannot be used."""
     return InputError(
         f"column {column.name}: {found}", needed, where, "Repair these rows, or leave them out."
     )

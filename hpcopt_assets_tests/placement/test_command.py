@@ -82,6 +82,34 @@ def test_metrics_without_a_yes_are_zero_and_no_error(tmp_path, capsys):
     )
 
 
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32, pl.Int8, pl.UInt64, pl.Boolean])
+def test_labels_may_be_numbers_of_any_type(tmp_path, capsys, dtype):
+    paths = write(tmp_path, model(), bundle(), rows(5))
+    main(flags(paths, "--label_col", "l1_failed"))
+    plain = capsys.readouterr().out
+    rows(5).with_columns(pl.col("l1_failed").cast(pl.Int8).cast(dtype)).write_parquet(paths[2])
+    assert main(flags(paths, "--label_col", "l1_failed")) == 0
+    assert capsys.readouterr().out == plain
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        ([0.0, 1.0, float("nan"), 0.0, 1.0], "nan in row 2"),
+        ([0.0, 1.0, 0.0, 0.5, 1.0], "0.5 in row 3"),
+        ([0, 1, 0, 1, 2], "2 in row 4"),
+        ([True, None, True, True, True], "None in row 1"),
+        (["yes"] * 5, "type String"),
+    ],
+)
+def test_a_label_that_is_none_is_refused_by_its_row(tmp_path, capsys, labels, found):
+    paths = write(tmp_path, model(), bundle(), rows(5).with_columns(l1_failed=pl.Series(labels)))
+    assert main(flags(paths, "--label_col", "l1_failed")) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"column l1_failed: {found}" in said.err
+
+
 def test_it_runs_as_a_module_of_its_own(three):
     done = subprocess.run(
         [sys.executable, "-m", "hpcopt_assets.placement", "predict", *flags(three, "--n", "1")],
