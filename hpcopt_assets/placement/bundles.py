@@ -55,6 +55,15 @@ class Told:
             raise self.refuse(f"{key}: a name twice in {_short(values)}", "each once")
         return list(values)
 
+    def names(self, key: str) -> list[str] | None:
+        """The same of names that may be numbers or truth values, as words."""
+        values = self.keys.get(key)
+        if not isinstance(values, list):
+            return self.words(key)
+        if not all(isinstance(value, str | int) for value in values):
+            raise self.refuse(f"{key}: {_short(values)}", "a list of names")
+        return [str(value) for value in values]
+
 
 def read_bundle(text: str, where: str) -> Told:
     """Raises InputError where it is no JSON object, or says that it is ours and is not."""

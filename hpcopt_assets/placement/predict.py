@@ -28,6 +28,7 @@ Array = npt.NDArray[Any]
 BATCH_ROWS = 4096
 PASSING = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast")
 # Operators that change no value.
+CONSTANT = "Constant"
 
 
 class Chances(NamedTuple):
@@ -57,9 +58,9 @@ class Predictor:
         wanted = [output.port.name] + ([output.cause_port] if output.cause_port else [])
         failed, by_cause = [np.empty(0)], []
         for lo in range(0, rows, batch_rows):
-            fed = scaled({name: values[lo : lo + batch_rows] for name, values in blocks.items()}, self.layout)
-            said = self.session.run(wanted, fed)
-            failed.append(chance_of_failure(said[0], output))
+            some = {name: values[lo : lo + batch_rows] for name, values in blocks.items()}
+            said = self.session.run(wanted, scaled(some, self.layout))
+            failed.append(chance_of_failure(said[0], output, len(some[SCALARS])))
             by_cause += said[1:]
         chances = np.concatenate(failed)
         if not np.isfinite(chances).all() or (chances < 0).any() or (chances > 1).any():
@@ -141,11 +142,21 @@ def _shape(item: Any) -> tuple[int | None, ...]:
 
 
 def _makers(model: bytes) -> dict[str, str]:
-    """Output -> operator of the node that makes it, for outputs that say nothing else of themselves."""
+    """Output -> operator of the node that makes it, for outputs that say nothing else of themselves.
+
+    A sum of products, and of numbers that are in the graph, is called Gemm whatever adds it up: that a bias
+    is added tells logits, that anything else is added tells nothing.
+    """
     import onnx
 
-    made: dict[str, str] = {}
-    for node in onnx.load_from_string(model).graph.node:  # in the order of their making
-        passed = made.get(node.input[0], "") if node.op_type in PASSING and node.input else node.op_type
-        made |= dict.fromkeys(node.output, passed)
+    graph = onnx.load_from_string(model).graph
+    made = dict.fromkeys((item.name for item in graph.initializer), CONSTANT)
+    for node in graph.node:  # in the order of their making
+        known = [made.get(name, "") for name in node.input]
+        by = node.op_type
+        if by in PASSING:
+            by = known[0] if known else ""
+        elif by == "MatMul" or (by == "Add" and "Gemm" in known and set(known) <= {"Gemm", CONSTANT}):
+            by = "Gemm"
+        made |= dict.fromkeys(node.output, by)
     return made

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.placement.predict import open_predictor
 
 COLUMNS = ["free_servers", "requested_servers"]
 MEAN, SCALE = [10.0, 5.0], [4.0, 2.0]
@@ -110,3 +114,15 @@ def write(folder: Path, onnx: bytes, told: object, frame: pl.DataFrame) -> tuple
     paths[1].write_text(told if isinstance(told, str) else json.dumps(told))
     frame.write_parquet(paths[2])
     return paths
+
+
+def said(folder: Path, onnx: bytes, told: object, frame: pl.DataFrame) -> np.ndarray:
+    """P(failed) by a model and its bundle."""
+    return open_predictor(*write(folder, onnx, told, frame)[:2]).chances(frame, "rows").failed
+
+
+def refused(folder: Path, onnx: bytes, told: object, frame: pl.DataFrame | None = None) -> str:
+    """Why they are refused."""
+    with pytest.raises(InputError) as caught:
+        said(folder, onnx, told, rows() if frame is None else frame)
+    return str(caught.value)

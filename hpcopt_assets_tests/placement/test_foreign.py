@@ -18,21 +18,11 @@ from hpcopt_assets_tests.placement.foreign import (
     bundle,
     expected,
     model,
+    refused,
     rows,
+    said,
     write,
 )
-
-
-def said(tmp_path, onnx, told, frame):
-    paths = write(tmp_path, onnx, told, frame)
-    return open_predictor(*paths[:2]).chances(frame, "rows").failed
-
-
-def refused(tmp_path, onnx, told, frame=None) -> str:
-    with pytest.raises(InputError) as caught:
-        said(tmp_path, onnx, told, rows() if frame is None else frame)
-    return str(caught.value)
-
 
 JOINED = {"inputs": ("x",)}
 ORDER = {"input_order": ["scalars", "server_bitmap"]}
@@ -75,7 +65,7 @@ def test_inputs_and_outputs_of_every_usual_kind(tmp_path, graph, told):
 )
 def test_a_model_that_does_not_say_how_wide_it_is(values, kind, chance):
     output = Output(Port("out", "tensor(float)", (None, None)), kind)
-    assert chance_of_failure(np.array(values), output) == pytest.approx([chance], abs=1e-6)
+    assert chance_of_failure(np.array(values), output, 1) == pytest.approx([chance], abs=1e-6)
 
 
 @pytest.mark.parametrize("width", [1, 2])
@@ -120,14 +110,6 @@ def test_scaling_that_the_graph_does_itself_is_not_done_twice(tmp_path):
     assert (inside == plain).all()
 
 
-def test_the_positive_class_may_stand_first(tmp_path):
-    frame = rows()
-    first = said(tmp_path, model(width=2), bundle(classes=["bad", "ok"]), frame)
-    assert first == pytest.approx(1 - expected(frame), abs=1e-6)
-    named = said(tmp_path, model(width=2), bundle(positive_class=0), frame)
-    assert (named == first).all()
-
-
 @pytest.mark.parametrize(
     ("graph", "told", "named"),
     [
@@ -146,9 +128,7 @@ def test_the_positive_class_may_stand_first(tmp_path):
         ({}, {"scaler_scale": [1.0, 0.0]}, "above 0"),
         ({}, {"scaler_scale": [1.0, "x"]}, "finite numbers"),
         ({}, {"threshold": 2}, "threshold"),
-        ({"name": "out", "output": "logits"}, {"output_kind": "score"}, "output_kind"),
         ({"width": 2, "output": "labelled"}, {"output": "nowhere"}, "output"),
-        ({"width": 2}, {"positive_class": 2}, "positive_class"),
         ({}, {"std": [9.0, 9.0]}, "differ"),
         ({}, {"model_sha256": "0" * 64}, "the model of this bundle"),
         ({}, {"categories": {"qos": {"a": 0}}}, "qos"),
@@ -233,8 +213,3 @@ def test_without_such_codes_they_are_refused_and_never_the_first_word(tmp_path):
         fed_as(tmp_path, words(partition=["b", "zzz", "a"], qos=["high"] * 3))
     with pytest.raises(InputError, match="missing_value"):
         fed_as(tmp_path, words(partition=["b", "a", "a"]))
-
-
-def test_a_chance_beyond_one_is_refused(tmp_path):
-    told = bundle(output_kind="probability", scaler_mean=None, scaler_scale=None)
-    assert "beyond 0 to 1" in refused(tmp_path, model(output="logits"), told)
