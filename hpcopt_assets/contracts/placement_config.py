@@ -6,6 +6,7 @@ Not here: values; how a placement is decided (placement/kernel/).
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 from typing import Annotated, Self
 
@@ -61,6 +62,11 @@ class ClusterConfig(Frozen):
     def switches(self) -> int:
         """Optical switches of the cluster: the length of `budget_remaining`."""
         return self.rails * self.planes
+
+    @property
+    def sha256(self) -> str:
+        """What tells it from every other cluster."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
 
 class GpuShare(Frozen):

@@ -82,6 +82,7 @@ PLACEMENT_SNAPSHOTS = Table(
         word("part", "what the row is used for, in order of time", v.SnapshotPart.words()),
         word("allocation", "which SUs a job is given servers in", v.Allocation.words()),
         text("ring_orders", "orders of the SUs on a ring that are tried, joined by commas"),
+        text("cluster_sha256", "SHA-256 of all that the config says of the cluster"),
         *SCALARS,
         *VECTORS,
         FAILED,

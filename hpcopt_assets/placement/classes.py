@@ -16,7 +16,7 @@ BINARY = 2
 
 
 class Classes(NamedTuple):
-    """Names in the order of columns; the place of the one that means failed, else of the one that means placed."""
+    """Names in the order of columns, and the place of the one that means failed, or else placed."""
 
     names: tuple[str, ...]
     at: int
@@ -43,7 +43,7 @@ def read_classes(told: Told, width: int | None, where: str) -> Classes:
     classes = _chosen(told, names, where)
     if width == 1 and not classes.is_last_of_two:
         raise told.refuse(
-            f"{where} with one column and classes {', '.join(names)}, of which {names[classes.at]} means failed",
+            f"{where} with one column and classes {', '.join(names)}: {names[classes.at]} means failed",
             "two classes, of which the second means failed: one column is its chance",
         )
     return classes
@@ -77,7 +77,7 @@ def _chosen(told: Told, names: tuple[str, ...], where: str) -> Classes:
     fine = [i for i, name in enumerate(names) if name.lower() in FINE]
     if len(fine) != 1:
         raise told.refuse(
-            f"classes {', '.join(names)}, of which {len(fine)} are known to mean placed; no key positive_class",
+            f"classes {', '.join(names)}, of which {len(fine)} surely mean placed; no key positive_class",
             "positive_class: the one that means failed",
         )
     if len(names) == BINARY:

@@ -49,8 +49,9 @@ class Predictor:
 
     def chances(self, frame: pl.DataFrame, where: str, batch_rows: int = BATCH_ROWS) -> Chances:
         """Score all rows; every one is checked before any is scored."""
+        blocks = blocks_of(frame, self.layout, where)
         self._check_rows(frame, where)
-        return self.of_blocks(blocks_of(frame, self.layout, where), batch_rows)
+        return self.of_blocks(blocks, batch_rows)
 
     def of_blocks(self, blocks: dict[str, Array], batch_rows: int = BATCH_ROWS) -> Chances:
         """Score checked blocks."""
@@ -70,21 +71,30 @@ class Predictor:
         return Chances(chances, np.concatenate(by_cause) if by_cause else None, output.causes)
 
     def _check_rows(self, frame: pl.DataFrame, where: str) -> None:
-        """Rows that say how jobs are allocated must say what the model assumes."""
+        """Rows for a model of ours say which cluster they are of; its allocation and rings are named first."""
         own = self.told.own
         if own is None:
             return
-        assumed = {"allocation": own.cluster.allocation, "ring_orders": ",".join(own.cluster.ring_orders)}
-        for name, value in assumed.items():
-            if name in frame.columns:
-                other = frame[name].unique().drop_nulls().to_list()
-                if other and other != [value]:
-                    raise InputError(
-                        f"{name} {', '.join(map(str, other))}",
-                        f"{value}, which the model's features assume",
-                        where,
-                        "Train a model on such rows, or name the bundle of one.",
-                    )
+        cluster = own.cluster
+        is_told = {"allocation": cluster.allocation, "ring_orders": ",".join(cluster.ring_orders)}
+        for name, value in (is_told | {"cluster_sha256": cluster.sha256}).items():
+            if name not in frame.columns and name in is_told:
+                continue
+            if name not in frame.columns:
+                raise InputError(
+                    f"no column {name}",
+                    f"{name} {value}, the cluster that the model was made for",
+                    where,
+                    "Add it if the rows are of that cluster; else name the bundle of a model of theirs.",
+                )
+            other = [found for found in frame[name].unique().to_list() if found != value]
+            if other:
+                raise InputError(
+                    f"{name} {', '.join(map(str, other))}",
+                    f"{value}, which the model was made for",
+                    where,
+                    "Train a model on such rows, or name the bundle of one.",
+                )
 
     def check_cluster(self, cluster: ClusterConfig) -> None:
         """InputError where the model is one of ours and was made for another cluster."""

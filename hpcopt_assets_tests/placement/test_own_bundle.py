@@ -65,6 +65,24 @@ def test_rows_allocated_otherwise_are_refused_although_their_shape_fits(made, cl
         open_predictor(made.onnx, made.bundle).chances(rows, "rows")
 
 
+@pytest.mark.parametrize(
+    "change", [{"circuits_per_interval": 3}, {"sus": 4, "servers_per_su": 32, "rails": 8}]
+)
+def test_rows_of_another_cluster_are_refused_although_their_shape_fits(made, change):
+    rows = make_snapshots(small(cluster=change), rows=5, seed=1)
+    with pytest.raises(InputError, match="cluster_sha256"):
+        open_predictor(made.onnx, made.bundle).chances(rows, "rows")
+
+
+def test_rows_that_do_not_say_which_cluster_they_are_of_are_refused_with_what_to_add(made):
+    rows = made.snapshots.drop("cluster_sha256")
+    with pytest.raises(InputError, match=f"no column cluster_sha256.*{made.config.cluster.sha256}"):
+        open_predictor(made.onnx, made.bundle).chances(rows, "rows")
+    some = made.snapshots.with_columns(cluster_sha256=pl.lit(None, pl.String))
+    with pytest.raises(InputError, match="cluster_sha256 None"):
+        open_predictor(made.onnx, made.bundle).chances(some, "rows")
+
+
 @pytest.mark.parametrize("change", [{"circuits_per_interval": 3}, {"interval_s": 60}, {"sus": 9}])
 def test_a_cluster_that_differs_in_anything_is_told_apart(made, change):
     predictor = open_predictor(made.onnx, made.bundle)
