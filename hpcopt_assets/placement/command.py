@@ -17,8 +17,9 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.measures.classification import accuracy, counts, f1, precision, recall
 from hpcopt_assets.measures.schedule import BoolArray
+from hpcopt_assets.placement.categories import at_first, unfit
 from hpcopt_assets.placement.explain import what_moved
-from hpcopt_assets.placement.feeding import at_first, blocks_of, unfit
+from hpcopt_assets.placement.feeding import blocks_of
 from hpcopt_assets.placement.predict import Chances, open_predictor
 
 ROWS = 1000

@@ -19,6 +19,7 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_config import ClusterConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, SCALARS, Told, read_bundle
+from hpcopt_assets.placement.domains import refuse_rows_of_another_cluster, refuse_what_no_cluster_has
 from hpcopt_assets.placement.feeding import blocks_of, scaled
 from hpcopt_assets.placement.layout import Layout, read_layout
 from hpcopt_assets.placement.outputs import Port, chance_of_failure
@@ -50,7 +51,9 @@ class Predictor:
     def chances(self, frame: pl.DataFrame, where: str, batch_rows: int = BATCH_ROWS) -> Chances:
         """Score all rows; every one is checked before any is scored."""
         blocks = blocks_of(frame, self.layout, where)
-        self._check_rows(frame, where)
+        if self.told.own is not None:
+            refuse_rows_of_another_cluster(frame, self.told.own.cluster, where)
+            refuse_what_no_cluster_has(blocks, self.told.own, where)
         return self.of_blocks(blocks, batch_rows)
 
     def of_blocks(self, blocks: dict[str, Array], batch_rows: int = BATCH_ROWS) -> Chances:
@@ -58,9 +61,10 @@ class Predictor:
         output, rows = self.layout.output, len(blocks[SCALARS])
         wanted = [output.port.name] + ([output.cause_port] if output.cause_port else [])
         failed, by_cause = [np.empty(0)], []
+        batch_rows = 1 if self.layout.is_one_row else batch_rows
         for lo in range(0, rows, batch_rows):
             some = {name: values[lo : lo + batch_rows] for name, values in blocks.items()}
-            said = self.session.run(wanted, scaled(some, self.layout))
+            said = self._run(wanted, scaled(some, self.layout))
             failed.append(chance_of_failure(said[0], output, len(some[SCALARS])))
             by_cause += said[1:]
         chances = np.concatenate(failed)
@@ -70,31 +74,15 @@ class Predictor:
             )
         return Chances(chances, np.concatenate(by_cause) if by_cause else None, output.causes)
 
-    def _check_rows(self, frame: pl.DataFrame, where: str) -> None:
-        """Rows for a model of ours say which cluster they are of; its allocation and rings are named first."""
-        own = self.told.own
-        if own is None:
-            return
-        cluster = own.cluster
-        is_told = {"allocation": cluster.allocation, "ring_orders": ",".join(cluster.ring_orders)}
-        for name, value in (is_told | {"cluster_sha256": cluster.sha256}).items():
-            if name not in frame.columns and name in is_told:
-                continue
-            if name not in frame.columns:
-                raise InputError(
-                    f"no column {name}",
-                    f"{name} {value}, the cluster that the model was made for",
-                    where,
-                    "Add it if the rows are of that cluster; else name the bundle of a model of theirs.",
-                )
-            other = [found for found in frame[name].unique().to_list() if found != value]
-            if other:
-                raise InputError(
-                    f"{name} {', '.join(map(str, other))}",
-                    f"{value}, which the model was made for",
-                    where,
-                    "Train a model on such rows, or name the bundle of one.",
-                )
+    def _run(self, wanted: list[str], fed: dict[str, Array]) -> list[Any]:
+        try:
+            return list(self.session.run(wanted, fed))
+        except Exception as error:  # onnxruntime's errors have no common base
+            shapes = ", ".join(f"{name} {list(values.shape)}" for name, values in fed.items())
+            raise self.told.refuse(
+                f"inputs {shapes} on which the model fails ({' '.join(str(error).split())[:120]})",
+                "a bundle and rows that the model takes",
+            ) from error
 
     def check_cluster(self, cluster: ClusterConfig) -> None:
         """InputError where the model is one of ours and was made for another cluster."""

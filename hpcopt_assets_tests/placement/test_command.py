@@ -15,7 +15,7 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.placement.__main__ import main
 from hpcopt_assets.placement.command import Asked, predict_lines
 from hpcopt_assets.placement.predict import open_predictor
-from hpcopt_assets_tests.placement.foreign import BITS, MEAN, bundle, expected, model, rows, write
+from hpcopt_assets_tests.placement.foreign import BITS, MEAN, SCALE, bundle, expected, model, rows, write
 
 ROW = re.compile(r"^\d+ (not failed|failed) proba=[01]\.\d{6}$")
 
@@ -161,8 +161,19 @@ def test_explained_rows_name_a_cause_and_what_moved_them(made, capsys):
     assert all(causes[row] == "servers" for row in short)
 
 
-def test_what_moved_a_row_is_what_the_score_would_be_without_it(three, capsys):
-    main(flags(three, "--explain"))
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {
+            "scaler_mean": [0, 0, 0, 0, *MEAN],
+            "scaler_scale": [1, 1, 1, 1, *SCALE],
+            "input_order": ["server_bitmap", "scalars"],
+        },
+    ],
+)
+def test_what_moved_a_row_is_what_the_score_would_be_without_it(tmp_path, capsys, told):
+    main(flags(write(tmp_path, model(), bundle(**told), rows(5)), "--explain"))
     frame = rows(5)
     usual = {"free_servers": MEAN[0], "requested_servers": MEAN[1]}
     others = {name: frame.with_columns(pl.lit(value).alias(name)) for name, value in usual.items()}

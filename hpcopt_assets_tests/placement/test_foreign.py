@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN
+from hpcopt_assets.placement.bundles import read_bundle
+from hpcopt_assets.placement.feeding import blocks_of
 from hpcopt_assets.placement.outputs import Output, Port, chance_of_failure
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets_tests.placement.foreign import (
@@ -75,6 +79,15 @@ def test_logits_beyond_what_exp_holds_are_certain(tmp_path, width):
     assert found.tolist() == [1.0, 0.0]
 
 
+@pytest.mark.parametrize("key", sorted(ALIASES))
+def test_every_spelling_of_every_key_is_read(key):
+    for spelling in ALIASES[key]:
+        value = ["a"]
+        for part in reversed(spelling.split(".")):
+            value = {part: value}
+        assert read_bundle(json.dumps(value), "bundle").keys == {key: ["a"]}, spelling
+
+
 @pytest.mark.parametrize("key", ["scalar_columns", "scaler_mean", "scaler_scale", "vectors"])
 def test_every_documented_spelling_is_read(tmp_path, key):
     frame = rows()
@@ -110,6 +123,56 @@ def test_scaling_that_the_graph_does_itself_is_not_done_twice(tmp_path):
     assert (inside == plain).all()
 
 
+FOR_ALL = {"scaler_mean": [*MEAN, 0.5, 0, 0, 0], "scaler_scale": [*SCALE, 0.5, 1, 1, 1]}
+SWAPPED = {"scaler_mean": [0.5, 0, 0, 0, *MEAN], "scaler_scale": [0.5, 1, 1, 1, *SCALE]}
+NO_SCALER = {"scaler_mean": None, "scaler_scale": None}
+SCALER_OF_OTHER_KEYS = NO_SCALER | {"normalizer_mu": MEAN, "normalizer_sd": SCALE}
+NESTED_SCALER = NO_SCALER | {"normalizer": {"sd": SCALE}}
+
+
+@pytest.mark.parametrize("told", [FOR_ALL | ORDER, SWAPPED | {"input_order": ["server_bitmap", "scalars"]}])
+@pytest.mark.parametrize("inputs", [("x_scalar", "bitmap"), ("bitmap", "x_scalar")])
+def test_a_scaler_for_all_is_cut_as_the_bundle_has_it_whatever_the_graphs_order(tmp_path, inputs, told):
+    frame = rows()
+    bits = frame["server_bitmap"].to_numpy().astype(float)
+    bits[:, 0] = (bits[:, 0] - 0.5) / 0.5
+    right = expected(frame.with_columns(server_bitmap=pl.Series(bits)))
+    found = said(tmp_path, model(inputs=inputs), bundle(**told), frame)
+    assert found == pytest.approx(right, abs=1e-6)
+
+
+def test_large_numbers_that_differ_by_little_stay_apart(tmp_path):
+    frame = rows().with_columns(pl.col("free_servers") + 1_700_000_000)
+    mean = [MEAN[0] + 1_700_000_000, MEAN[1]]
+    for dtype in (np.float32, np.float64):
+        found = said(tmp_path, model(dtype=dtype), bundle(scaler_mean=mean), frame)
+        assert found == pytest.approx(expected(rows()), abs=1e-6)
+
+
+def test_a_number_that_the_models_type_does_not_hold_is_refused(tmp_path):
+    frame = rows().with_columns(free_servers=pl.Series([1.0] * 5 + [1e40]))
+    assert "column free_servers: 1e+40 in row 5" in refused(tmp_path, model(), bundle(), frame)
+    assert said(tmp_path, model(dtype=np.float64), bundle(), frame)[5] == 0.0
+
+
+@pytest.mark.parametrize("inputs", [("x_scalar", "bitmap"), ("x",)])
+def test_a_model_that_takes_one_row_at_a_time_is_given_one(tmp_path, inputs):
+    frame, told = rows(), bundle(**(ORDER if len(inputs) == 1 else {}))
+    found = said(tmp_path, model(inputs=inputs, batch=1), told, frame)
+    assert found == pytest.approx(expected(frame), abs=1e-6)
+
+
+def test_a_model_that_fails_on_rows_is_an_error_of_theirs(tmp_path):
+    frame = rows().with_columns(server_bitmap=pl.Series(np.zeros((6, 5), np.uint8)))
+    told = bundle(vectors={"server_bitmap": 5})
+    assert "the model fails" in refused(tmp_path, model(widths=("w", "w")), told, frame)
+
+
+def test_a_vector_of_words_is_refused(tmp_path):
+    frame = rows().with_columns(server_bitmap=pl.Series([["a", "b", "c", "d"]] * 6))
+    assert "a list of 4 numbers" in refused(tmp_path, model(), bundle(), frame)
+
+
 @pytest.mark.parametrize(
     ("graph", "told", "named"),
     [
@@ -120,7 +183,14 @@ def test_scaling_that_the_graph_does_itself_is_not_done_twice(tmp_path):
         ({"inputs": ("a", "b")}, {}, "no key inputs"),
         ({"inputs": ("a", "b")}, {"inputs": {"a": "scalars", "c": "server_bitmap"}}, "inputs a, b"),
         ({}, {"vectors": {"server_bitmap": 5}}, "5 numbers"),
-        ({}, {"vectors": None}, "bitmap"),
+        ({}, {"vectors": None}, "no key vectors"),
+        ({}, {"vectors": None, "bitmap_dim": 4}, "no key vectors"),
+        ({"inputs": ("a", "b")}, {"inputs": {"a": 2, "b": "scalars"}}, "inputs: a: 2"),
+        ({"inputs": ("a", "b")}, {"inputs": {"a": [2], "b": "scalars"}}, "inputs: a: [2]"),
+        ({}, {"scaling_in_graph": "false"}, "scaling_in_graph: 'false'"),
+        ({}, SCALER_OF_OTHER_KEYS, "key normalizer_mu"),
+        ({}, NESTED_SCALER, "key normalizer.sd"),
+        ({"batch": 3}, {}, "batch is fixed at 3 rows"),
         ({}, {"vectors": ["server_bitmap"], "server_bitmap_dim": 5}, "5 numbers"),
         ({}, {"scalar_columns": ["free_servers"]}, "scalars 1"),
         ({}, {"scaler_mean": [1.0]}, "1 of scaler_mean"),
@@ -132,6 +202,12 @@ def test_scaling_that_the_graph_does_itself_is_not_done_twice(tmp_path):
         ({}, {"std": [9.0, 9.0]}, "differ"),
         ({}, {"model_sha256": "0" * 64}, "the model of this bundle"),
         ({}, {"categories": {"qos": {"a": 0}}}, "qos"),
+        ({}, {"categories": ["free_servers"]}, "categories: ['free_servers']"),
+        ({}, {"categories": {"free_servers": [1]}}, "{word: code}"),
+        ({}, {"categories": {"free_servers": {"c": [1]}}}, "{word: code}"),
+        ({}, {"unknown_value": "x"}, "unknown_value: 'x'"),
+        ({}, FOR_ALL, "no key input_order"),
+        ({}, FOR_ALL | {"input_order": ["scalars"]}, "each once"),
     ],
 )
 def test_what_is_left_open_or_contradicts_is_refused_by_name(tmp_path, graph, told, named):
@@ -197,8 +273,6 @@ def words(**columns: object) -> pl.DataFrame:
 
 def fed_as(tmp_path, frame, **told):
     paths = write(tmp_path, model(), bundle(**WORDS, **told), frame)
-    from hpcopt_assets.placement.feeding import blocks_of
-
     return blocks_of(frame, open_predictor(*paths[:2]).layout, "rows")["scalars"].tolist()
 
 
@@ -213,3 +287,33 @@ def test_without_such_codes_they_are_refused_and_never_the_first_word(tmp_path):
         fed_as(tmp_path, words(partition=["b", "zzz", "a"], qos=["high"] * 3))
     with pytest.raises(InputError, match="missing_value"):
         fed_as(tmp_path, words(partition=["b", "a", "a"]))
+
+
+@pytest.mark.parametrize(
+    ("codes", "column", "right"),
+    [
+        ({"1": 0, "2": 1}, pl.Series([1.0, 2.0, None]), [0, 1, -2]),
+        ({"1": 0, "2": 1}, pl.Series([1.0, 2.0, float("nan")]), [0, 1, -2]),
+        ({"1": 0, "2": 1}, pl.Series([2, 3, 1]), [1, -1, 0]),
+        ({"1.0": 0, "2.5": 1}, pl.Series([1.0, 2.5, 2.0]), [0, 1, -1]),
+        ({"1": 0, "other": 1}, pl.Series([1.0, 2.0, 1.0]), [0, -1, 0]),
+        ({"True": 5, "False": 6}, pl.Series([True, False, None]), [5, 6, -2]),
+        ({"true": 5}, pl.Series([True, False, True]), [5, -1, 5]),
+        ({"1": 5, "0": 6}, pl.Series([True, False, True]), [5, 6, 5]),
+    ],
+)
+def test_numbers_and_truth_values_are_found_among_words(tmp_path, codes, column, right):
+    told = bundle(**WORDS) | {
+        "scalar_columns": ["partition", "free_servers"],
+        "categories": {"partition": codes},
+    }
+    told |= {"unknown_value": -1, "missing_value": -2}
+    frame = rows(3).with_columns(partition=column)
+    predictor = open_predictor(*write(tmp_path, model(), told, frame)[:2])
+    assert blocks_of(frame, predictor.layout, "rows")["scalars"][:, 0].tolist() == right
+
+
+def test_a_column_of_numbers_under_words_is_refused_and_not_unknown(tmp_path):
+    frame = words(qos=["high"] * 3).with_columns(partition=pl.Series([1.0, 2.0, 3.0]))
+    with pytest.raises(InputError, match="words such as a, b"):
+        fed_as(tmp_path, frame, unknown_value=-1)

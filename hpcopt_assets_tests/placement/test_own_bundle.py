@@ -41,6 +41,14 @@ def test_a_bundle_that_is_not_the_models_is_refused(made, own, tmp_path, changes
     assert named in spoiled(made, own, tmp_path, **changes)
 
 
+@pytest.mark.parametrize("named", ["hpcopt-placement-2", None])
+def test_a_bundle_of_ours_is_never_taken_for_anothers(made, own, tmp_path, named):
+    own["format"] = named
+    if named is None:
+        del own["format"]
+    assert "hpcopt-placement-1" in spoiled(made, own, tmp_path)
+
+
 @pytest.mark.parametrize(
     "key", ["scalar_columns", "vectors", "cluster", "threshold", "classes", "model_sha256"]
 )
@@ -65,9 +73,7 @@ def test_rows_allocated_otherwise_are_refused_although_their_shape_fits(made, cl
         open_predictor(made.onnx, made.bundle).chances(rows, "rows")
 
 
-@pytest.mark.parametrize(
-    "change", [{"circuits_per_interval": 3}, {"sus": 4, "servers_per_su": 32, "rails": 8}]
-)
+@pytest.mark.parametrize("change", [{"circuits_per_interval": 3}, {"interval_s": 60}])
 def test_rows_of_another_cluster_are_refused_although_their_shape_fits(made, change):
     rows = make_snapshots(small(cluster=change), rows=5, seed=1)
     with pytest.raises(InputError, match="cluster_sha256"):
@@ -89,6 +95,26 @@ def test_a_cluster_that_differs_in_anything_is_told_apart(made, change):
     predictor.check_cluster(made.config.cluster)
     with pytest.raises(InputError, match=next(iter(change))):
         predictor.check_cluster(small(cluster=change).cluster)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"leaf_utilization": lambda v: v * 100}, "column leaf_utilization"),
+        ({"leaf_utilization": lambda v: v - 0.1}, "column leaf_utilization"),
+        ({"server_bitmap": lambda v: v * 5}, "column server_bitmap: 5 in row"),
+        ({"budget_remaining": lambda v: v + 1}, "column budget_remaining: 3 in row"),
+        ({"requested_servers": lambda v: v * 0 - 4}, "column requested_servers: -4 in row 0"),
+        ({"requested_servers": lambda v: v + 0.5}, "whole"),
+        ({"requested_gpus": lambda v: v * 0 + 5}, "column requested_gpus: 5 in row 0"),
+        ({"uplinks_used_ratio": lambda v: v + 1}, "column uplinks_used_ratio"),
+    ],
+)
+def test_numbers_that_no_cluster_has_are_refused_before_any_is_scored(made, change, found):
+    (name, of), rows = next(iter(change.items())), made.snapshots.head(40)
+    spoilt = rows.with_columns(pl.Series(name, of(rows[name].to_numpy())))
+    with pytest.raises(InputError, match=found):
+        open_predictor(made.onnx, made.bundle).chances(spoilt, "rows")
 
 
 def test_predictions_are_a_table_in_the_rows_order(made):
