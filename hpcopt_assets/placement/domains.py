@@ -1,4 +1,4 @@
-"""What rows must say to be scored by a model of ours: that they are of its cluster, and nothing that none has.
+"""What a model of ours needs of rows: that they are of its cluster, and say nothing that no cluster has.
 
 In:  a frame or its blocks, a bundle of ours.   Out: InputError, or nothing.
 Not here: what any model needs (feeding.py).

@@ -9,18 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hpcopt_assets.contracts.placement_bundle import INPUT_NAMES
 from hpcopt_assets.placement.bundles import SCALARS, Told
 from hpcopt_assets.placement.categories import Categories, read_categories
 from hpcopt_assets.placement.outputs import Output, Port, read_output
 from hpcopt_assets.placement.scalers import Scaler, read_scalers
-
-BLOCK_NAMES: dict[str, tuple[str, ...]] = {
-    SCALARS: ("scalar", "numeric", "num", "features", "scalar_features", "x_scalar", "x_scalars", "x_num"),
-    "server_bitmap": ("bitmap", "servers", "x_bitmap", "x_server_bitmap", "server_bits"),
-    "leaf_utilization": ("leaf", "leaves", "leaf_util", "x_leaf", "x_leaf_utilization", "utilization"),
-    "budget_remaining": ("budget", "x_budget", "x_budget_remaining"),
-}
-# Names of inputs that say without a bundle's help what they want.
 
 
 @dataclass(frozen=True)
@@ -141,7 +134,7 @@ def _inputs(
             "vectors: the columns of lists that go to the other inputs",
         )
     else:
-        named = {spelling: block for block in blocks for spelling in (block, *BLOCK_NAMES.get(block, ()))}
+        named = {spelling: block for block in blocks for spelling in (block, *INPUT_NAMES.get(block, ()))}
         unknown = [port.name for port in ports if port.name.lower() not in named]
         if unknown:
             raise told.refuse(

@@ -105,13 +105,15 @@ def open_predictor(onnx: Path, bundle: Path, threads: int = 2) -> Predictor:
         raise told.refuse(
             f"a bundle of the model {said[:12]}... and the model {found[:12]}...", "the model of this bundle"
         )
-    return predictor_of(model, told, str(onnx), threads)
+    return predictor_of(model, told, str(onnx), threads, str(onnx))
 
 
-def predictor_of(model: bytes, told: Told, where: str, threads: int = 2) -> Predictor:
-    """The same, of bytes."""
+def predictor_of(
+    model: bytes, told: Told, where: str, threads: int = 2, path: str | None = None
+) -> Predictor:
+    """The same, of bytes; weights beside the model are found if its path is given."""
     try:
-        session = open_session(model, threads)
+        session = open_session(path or model, threads)
     except Exception as error:  # onnxruntime's errors have no common base
         raise InputError(
             f"no model ({' '.join(str(error).split())[:120]})", "an ONNX model", where, NEXT_STEP

@@ -1,4 +1,4 @@
-"""The scaler of a bundle, parted into blocks: what is subtracted from each number that is fed, and divides it.
+"""The scaler of a bundle, parted into blocks: what is subtracted from each number fed, and divides it.
 
 In:  what a bundle tells, which blocks go to which input.   Out: a `Scaler` for each block that is scaled.
 Not here: scaling (feeding.py).
@@ -76,6 +76,6 @@ def _refuse_what_may_be_a_scaler(told: Told, sizes: tuple[int, ...]) -> None:
     for key, values in told.unread.items():
         if len(values) in sizes:
             raise told.refuse(
-                f"key {key}, {len(values)} numbers that may belong to a scaler; no scaler_mean and scaler_scale",
+                f"key {key}, {len(values)} numbers that may be a scaler's; no scaler_mean and scaler_scale",
                 "these two, or scaling_in_graph: true where the model is fed numbers as they are",
             )

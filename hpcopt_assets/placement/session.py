@@ -1,6 +1,6 @@
 """onnxruntime, opened one way.
 
-In:  the bytes of an ONNX model.   Out: a session on so many threads.
+In:  an ONNX model, its bytes or its path.   Out: a session on so many threads.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def open_session(model: bytes, threads: int) -> Any:
-    """A session on the CPU; raises what onnxruntime raises."""
+def open_session(model: bytes | str, threads: int) -> Any:
+    """A session on the CPU; raises what onnxruntime raises. Weights in files of their own need the path."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()

@@ -52,10 +52,12 @@ def model(
     dtype=np.float32,
     batch="n",
     widths=None,
+    is_in_order=False,
 ) -> bytes:
     """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ...
 
-    `inputs` stand in the graph in their order; `widths`: what is declared instead of the true ones.
+    `inputs` stand in the graph in their order, what they are told by their names unless `is_in_order`;
+    `widths`: what is declared instead of the true ones.
     """
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     nodes, constants = [], {"bias": np.array([[BIAS]])}
@@ -65,7 +67,7 @@ def model(
         nodes.append(helper.make_node("MatMul", [inputs[0], "w"], ["sum"]))
     else:
         some = [WEIGHTS["server_bitmap" if "bitmap" in x.lower() else "scalars"] for x in inputs]
-        if len({x.shape for x in some}) == 1:
+        if is_in_order or len({x.shape for x in some}) == 1:
             some = list(WEIGHTS.values())
         constants |= {"w0": some[0], "w1": some[1]}
         true_widths = [len(x) for x in some]

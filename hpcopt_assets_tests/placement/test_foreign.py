@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import onnx
 import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN
+from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN, bundle_json_schema
 from hpcopt_assets.placement.bundles import read_bundle
 from hpcopt_assets.placement.feeding import blocks_of
 from hpcopt_assets.placement.outputs import Output, Port, chance_of_failure
@@ -99,6 +100,15 @@ def test_every_documented_spelling_is_read(tmp_path, key):
         assert said(tmp_path, model(), told | value, frame) == pytest.approx(expected(frame), abs=1e-6), (
             spelling
         )
+
+
+@pytest.mark.parametrize("block", ["scalars", "server_bitmap"])
+def test_every_documented_name_of_an_input_is_known(tmp_path, block):
+    frame = rows()
+    for name in bundle_json_schema()["x-foreign"]["inputs"]["names"][block]:
+        inputs = (name, "bitmap") if block == "scalars" else ("x_scalar", name)
+        onnx = model(inputs=inputs, is_in_order=True)
+        assert said(tmp_path, onnx, bundle(), frame) == pytest.approx(expected(frame), abs=1e-6), name
 
 
 def test_only_documented_keys_have_spellings():
@@ -220,6 +230,23 @@ def test_what_is_left_open_or_contradicts_is_refused_by_name(tmp_path, graph, to
 )
 def test_a_bundle_that_is_none(tmp_path, text, named):
     assert named in refused(tmp_path, model(), text)
+
+
+def test_weights_may_be_in_a_file_beside_the_model(tmp_path):
+    frame, folder = rows(), tmp_path / "made"
+    folder.mkdir()
+    whole = onnx.load_from_string(model())
+    for tensor in whole.graph.initializer:
+        onnx.external_data_helper.set_external_data(tensor, "weights.bin")
+    onnx.save_model(whole, str(folder / "model.onnx"))
+    told = folder / "bundle.json"
+    told.write_text(json.dumps(bundle()))
+    assert (folder / "weights.bin").is_file()
+    found = open_predictor(folder / "model.onnx", told).chances(frame, "rows").failed
+    assert found == pytest.approx(expected(frame), abs=1e-6)
+    (folder / "weights.bin").unlink()
+    with pytest.raises(InputError, match="no model"):
+        open_predictor(folder / "model.onnx", told)
 
 
 def test_a_model_that_is_none(tmp_path):
