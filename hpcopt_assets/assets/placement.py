@@ -63,7 +63,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         owners=[OWNER],
         kinds={"onnx", "lightgbm", "svg"},
         code_version=code_version(
-            (*ROOMS, "plots"), (placement.cluster, placement.generator, placement.model)
+            (*ROOMS, "plots"), (placement.cluster, placement.generator, placement.model, placement.score)
         ),
         description="P(failed) and P(cause) of an attempt: model, bundle and figures in data/placement/.",
     )
@@ -75,7 +75,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         text = trained.bundle.model_dump_json(indent=2) + "\n"
         write_beside(onnx, trained.onnx)
         write_beside(bundle, text.encode())
-        figures = later_figures(_own(project), placement_snapshots)
+        figures = later_figures(_own(project), placement_snapshots, placement.score.calibration_bins)
         write_drawings(project.placement, figures)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(hashlib.sha256(trained.onnx + text.encode()).hexdigest()),
@@ -100,7 +100,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         named = placement.inference
         predictor = open_predictor(project.home / named.onnx, project.home / named.bundle)
         predictor.check_cluster(placement.cluster)
-        return predictions(predictor, placement_snapshots, named.batch_rows)
+        return predictions(predictor, placement_snapshots, named.batch_rows, _sha256_of_snapshots(project))
 
     @dg.asset(
         deps=[MODEL],
@@ -116,7 +116,9 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         project: dg.ResourceParam[Project],
         placement_snapshots: pl.DataFrame,
     ) -> pl.DataFrame:
-        scored = score_model(placement, _checked(project, configs), placement_snapshots)
+        scored = score_model(
+            placement, _checked(project, configs), placement_snapshots, _sha256_of_snapshots(project)
+        )
         context.add_output_metadata({"scores": dg.MetadataValue.md(markdown_table(headline(scored)))})
         return scored
 

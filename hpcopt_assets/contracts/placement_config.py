@@ -81,7 +81,7 @@ class WorkloadConfig(Frozen):
 
     offered_load: PositiveFloat
     # Server-seconds asked for over server-seconds there are.
-    daily_amplitude: Part
+    daily_amplitude: Annotated[float, Field(ge=0.0, lt=1.0)]
     min_servers: PositiveInt
     max_servers: PositiveInt
     gpus: Annotated[tuple[GpuShare, ...], Field(min_length=1)]

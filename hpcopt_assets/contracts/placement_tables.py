@@ -134,7 +134,12 @@ PLACEMENT_PREDICTIONS = Table(
     "One row per snapshot: the chance that the job cannot be placed, and why.",
     (
         ATTEMPT,
-        word("part", "what the model used the snapshot for", v.SnapshotPart.words()),
+        word(
+            "part",
+            "what the model used the snapshot for; null if it was not fitted on these",
+            v.SnapshotPart.words(),
+            nullable=True,
+        ),
         real("p_failed", "chance that it fails", "probability", nullable=False, hi=1.0),
         real(
             "p_servers",

@@ -78,11 +78,9 @@ def predict_lines(asked: Asked) -> Iterator[str]:
 
 def likely_causes(chances: Chances) -> list[str | None]:
     """For each row the most likely cause should it fail; None where the model tells none."""
-    if chances.by_cause is None:
-        return [None] * chances.failed.size
-    if_failed = chances.by_cause.copy()
-    if_failed[:, chances.causes.index(PlacementCause.NONE)] = -1.0
-    return [chances.causes[i].value for i in np.argmax(if_failed, axis=1)]
+    likely = chances.likely()
+    words = PlacementCause.words()
+    return [None] * chances.failed.size if likely is None else [words[code] for code in likely]
 
 
 def _rows(asked: Asked) -> pl.DataFrame:

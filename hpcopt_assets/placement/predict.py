@@ -39,6 +39,19 @@ class Chances(NamedTuple):
     by_cause: Array | None
     causes: tuple[PlacementCause, ...]
 
+    def likely(self) -> Array | None:
+        """Code of each row's most likely cause should it fail; None where the model tells none."""
+        if self.by_cause is None:
+            return None
+        if_failed = self.by_cause.copy()
+        if_failed[:, self.causes.index(PlacementCause.NONE)] = -1.0
+        return np.array([cause.code for cause in self.causes])[np.argmax(if_failed, axis=1)]
+
+    def of(self, some: Array) -> Chances:
+        """Some of the rows."""
+        by_cause = None if self.by_cause is None else self.by_cause[some]
+        return Chances(self.failed[some], by_cause, self.causes)
+
 
 @dataclass(frozen=True)
 class Predictor:
@@ -83,6 +96,11 @@ class Predictor:
                 f"inputs {shapes} on which the model fails ({' '.join(str(error).split())[:120]})",
                 "a bundle and rows that the model takes",
             ) from error
+
+    def is_fitted_on(self, data_sha256: str) -> bool:
+        """Whether it is a model of ours, fitted on a part of these very snapshots."""
+        own = self.told.own
+        return own is not None and own.training_data_sha256 == data_sha256
 
     def check_cluster(self, cluster: ClusterConfig) -> None:
         """InputError where the model is one of ours and was made for another cluster."""

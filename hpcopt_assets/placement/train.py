@@ -83,6 +83,7 @@ def train(snapshots: pl.DataFrame, data_sha256: str, config: PlacementConfig) ->
         threshold=threshold,
         label_column="l1_failed",
         training_data_sha256=data_sha256,
+        training_seed=config.generator.seed,
         model_sha256=hashlib.sha256(model_bytes).hexdigest(),
         versions={name: metadata.version(name) for name in PACKAGES},
     )

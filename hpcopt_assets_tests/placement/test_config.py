@@ -36,3 +36,7 @@ def test_an_unsound_config_is_refused_with_the_reason(sections, reason):
 def test_the_cluster_is_that_of_the_original_data_set():
     cluster = placement().cluster
     assert (cluster.servers, cluster.leaves, cluster.switches) == (1024, 256, 48)
+
+
+def test_arrivals_may_have_no_daily_cycle():
+    assert placement(workload={"daily_amplitude": 0}).workload.daily_amplitude == 0

@@ -114,7 +114,7 @@ def test_the_ceilings_draws_fail_as_the_cluster_would_without_idle_circuits(conf
 
 
 def test_it_reaches_the_visible_ceiling_and_beats_counting_beyond_chance(config, snapshots, predictor):
-    scores = score_model(config, predictor, snapshots)
+    scores = score_model(config, predictor, snapshots, "0" * 64)
     for population in ("later", "other_seed"):
         rows = {
             (row["method"], row["measure"], row["minus_method"]): row

@@ -118,8 +118,9 @@ def test_numbers_that_no_cluster_has_are_refused_before_any_is_scored(made, chan
 
 
 def test_predictions_are_a_table_in_the_rows_order(made):
-    table = predictions(open_predictor(made.onnx, made.bundle), made.snapshots, 500)
+    table = predictions(open_predictor(made.onnx, made.bundle), made.snapshots, 500, "0" * 64)
     validate(PLACEMENT_PREDICTIONS, table)
+    assert table["part"].equals(made.snapshots["part"])
     assert table["attempt"].equals(made.snapshots["attempt"])
     sums = table.select(pl.sum_horizontal("p_servers", "p_uplinks_count", "p_uplinks_matching")).to_series()
     assert np.allclose(sums, table["p_failed"], atol=1e-6)
@@ -128,13 +129,19 @@ def test_predictions_are_a_table_in_the_rows_order(made):
     assert (sure["likely_cause"] == "servers").mean() > 0.95
 
 
+def test_what_a_model_used_rows_for_is_unknown_if_it_was_not_fitted_on_them(made):
+    table = predictions(open_predictor(made.onnx, made.bundle), made.snapshots, 500, "1" * 64)
+    validate(PLACEMENT_PREDICTIONS, table)
+    assert table["part"].null_count() == table.height
+
+
 def test_a_model_from_elsewhere_predicts_snapshots_and_leaves_causes_open(made, tmp_path):
     columns = list(made.trained.bundle.scalar_columns[:6])
     told = {"scalar_columns": columns, "threshold": 0.25}
     paths = foreign.write(tmp_path, foreign.model(inputs=("x",)), told, made.snapshots)
-    table = predictions(open_predictor(*paths[:2]), made.snapshots, 500)
+    table = predictions(open_predictor(*paths[:2]), made.snapshots, 500, "0" * 64)
     validate(PLACEMENT_PREDICTIONS, table)
     assert table.select(
-        "p_servers", "p_uplinks_count", "p_uplinks_matching", "likely_cause"
-    ).null_count().row(0) == ((made.snapshots.height,) * 4)
+        "p_servers", "p_uplinks_count", "p_uplinks_matching", "likely_cause", "part"
+    ).null_count().row(0) == ((made.snapshots.height,) * 5)
     assert table["is_predicted_failed"].equals((table["p_failed"] >= 0.25).alias("is_predicted_failed"))
