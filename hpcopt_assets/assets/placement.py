@@ -1,11 +1,13 @@
 """Assets of placement: snapshots of a cluster, a model of them, and what becomes of the model's answers."""
 
 import hashlib
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER, declared
+from hpcopt_assets.contracts.placement_config import InferenceConfig
 from hpcopt_assets.contracts.placement_tables import (
     PLACEMENT_PREDICTIONS,
     PLACEMENT_SCORES,
@@ -37,7 +39,7 @@ class SnapshotRun(dg.Config):
     rows: int | None = None
 
 
-def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
+def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefinition]:
     """Snapshots, the model's files, predictions, scores, and the study of admission."""
     placement = configs.placement
     simulated = (placement.cluster, placement.workload, placement.generator)
@@ -91,7 +93,11 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     @dg.asset(
         deps=[MODEL],
         **declared(
-            PLACEMENT_PREDICTIONS, group=GROUP, rooms=ROOMS, reads=(placement.cluster, placement.inference)
+            PLACEMENT_PREDICTIONS,
+            group=GROUP,
+            rooms=ROOMS,
+            reads=(placement.cluster, placement.inference),
+            files=_from_elsewhere(project, placement.inference),
         ),
     )
     def placement_predictions(
@@ -136,6 +142,13 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         return studied
 
     return [placement_snapshots, placement_model, placement_predictions, placement_scores, placement_study]
+
+
+def _from_elsewhere(project: Project, named: InferenceConfig) -> tuple[Path, ...]:
+    """Model and bundle that predict, but for our own: those are an asset, whose version counts."""
+    files = (project.home / named.onnx, project.home / named.bundle)
+    ours = {(project.placement / name).resolve() for name in (MODEL_FILE, BUNDLE_FILE)}
+    return tuple(path for path in files if path.resolve() not in ours)
 
 
 def _own(project: Project) -> Predictor:

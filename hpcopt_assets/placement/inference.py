@@ -16,7 +16,7 @@ from hpcopt_assets.placement.predict import Predictor
 def predictions(
     predictor: Predictor, snapshots: pl.DataFrame, batch_rows: int, data_sha256: str
 ) -> pl.DataFrame:
-    """`placement_predictions` of all rows, in their order; `part` is unknown to a model of other snapshots."""
+    """`placement_predictions` of all rows, in order; `part` is unknown to a model of other snapshots."""
     chances = predictor.chances(snapshots, "placement_snapshots", batch_rows)
     failing = [cause for cause in PlacementCause if cause is not PlacementCause.NONE]
     by_cause = chances.by_cause

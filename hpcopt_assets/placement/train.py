@@ -7,6 +7,7 @@ Not here: scores on rows that nothing was chosen by (score.py).
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import Bundle, Calibration, Vector
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause, SnapshotPart
@@ -31,6 +33,10 @@ BATCH_ROWS = 4096
 PACKAGES = ("hpcopt-assets", "lightgbm", "numpy", "onnx", "onnxmltools", "onnxruntime")
 
 
+ROWS_OF_A_PART = 10
+# Fewer to stop by, or to calibrate on, say nothing.
+
+
 class Trained(NamedTuple):
     """A model with its bundle; `booster` and `preprocess` answer without the exported graph."""
 
@@ -45,8 +51,24 @@ class Trained(NamedTuple):
         return softmax(raw, self.bundle.calibration.slope, np.array(self.bundle.calibration.intercepts))
 
 
+def rows_min(config: PlacementConfig) -> int:
+    """Fewest snapshots to train on: some in each part, and enough to fit that a tree can part them."""
+    split = config.split
+    later = 1.0 - split.fit_share - split.stop_share - split.calibrate_share
+    least = min(split.stop_share, split.calibrate_share, later)
+    of_all = max(2 * config.model.min_rows_per_leaf / split.fit_share, ROWS_OF_A_PART / least)
+    return math.ceil(of_all - 1e-6)
+
+
 def train(snapshots: pl.DataFrame, data_sha256: str, config: PlacementConfig) -> Trained:
     """Fit on the first part in time, stop on the second, calibrate and choose the threshold on the third."""
+    if snapshots.height < rows_min(config):
+        raise InputError(
+            f"{snapshots.height} rows",
+            f"at least {rows_min(config)} to fit, stop, calibrate and score by",
+            "placement_snapshots",
+            "Make more snapshots.",
+        )
     blocks, codes = fed(snapshots), cause_codes(snapshots)
     part = snapshots["part"].to_numpy()
     fit, stop, third = (part == of for of in (SnapshotPart.FIT, SnapshotPart.STOP, SnapshotPart.CALIBRATE))

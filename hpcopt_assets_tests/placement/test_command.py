@@ -183,3 +183,13 @@ def test_what_moved_a_row_is_what_the_score_would_be_without_it(tmp_path, capsys
         assert "cause=" not in line  # this model tells none
         ranked = sorted(changes, key=lambda name: -abs(changes[name][row]))
         assert line.split("moved_by=")[1] == ",".join(f"{name}:{changes[name][row]:+.3f}" for name in ranked)
+
+
+@pytest.mark.parametrize("module", ["hpcopt_assets.placement", "hpcopt_assets.cli placement"])
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, module):
+    paths = write(tmp_path, model(), bundle(), rows(6000))  # more than a pipe holds
+    command = [sys.executable, "-m", *module.split(), "predict", *flags(paths, "--n", "0")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asked:
+        assert ROW.match(asked.stdout.readline().strip())
+        asked.stdout.close()
+        assert (asked.stderr.read(), asked.wait()) == ("", 0)

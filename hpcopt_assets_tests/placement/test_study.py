@@ -68,5 +68,5 @@ def test_arrivals_that_the_model_was_fitted_on_are_no_study_of_it(made):
     config = made.config.model_copy(
         update={"study": made.config.study.model_copy(update={"seed": made.trained.bundle.training_seed})}
     )
-    with pytest.raises(EvidenceError, match="study.seed 1"):
+    with pytest.raises(EvidenceError, match=r"study\.seed 1"):
         study_admission(config, open_predictor(made.onnx, made.bundle))
