@@ -38,7 +38,7 @@ def query(
     if form is Form.TABLE:
         shown = rows.slice(0, SHOWN_ROWS).to_pylist()
         print_table(
-            rows.column_names, [[cell(answer.flat(value)) for value in row.values()] for row in shown]
+            rows.column_names, [[cell(answer.brief(value)) for value in row.values()] for row in shown]
         )
         if rows.num_rows > SHOWN_ROWS:
             say(f"... {SHOWN_ROWS} of {rows.num_rows:,} rows; use --format csv for all.")

@@ -6,6 +6,7 @@ Not here: asking (query.py).
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
@@ -17,6 +18,7 @@ import pyarrow as pa
 from hpcopt_assets.warehouse.forms import Form
 
 NANOSECONDS = 10**9
+BRIEF_CHARACTERS = 300
 
 
 def encoded(table: pa.Table, form: Form) -> bytes:
@@ -58,11 +60,22 @@ def plain(value: object) -> object:
         return int(value) if value.as_tuple().exponent == 0 else float(value)
     if isinstance(value, pa.MonthDayNano):
         return _duration(*value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def brief(value: object) -> object:
+    """A value as a terminal has room for it: bytes by their number, long text by its beginning."""
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes"
+    flattened = flat(value)
+    is_long = isinstance(flattened, str) and len(flattened) > BRIEF_CHARACTERS
+    return f"{str(flattened)[:BRIEF_CHARACTERS]}..." if is_long else flattened
 
 
 def flat(value: object) -> object:
