@@ -7,7 +7,8 @@ import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER, declared
-from hpcopt_assets.contracts.placement_config import InferenceConfig
+from hpcopt_assets.contracts.frozen import Frozen
+from hpcopt_assets.contracts.placement_config import InferenceConfig, PlacementConfig
 from hpcopt_assets.contracts.placement_tables import (
     PLACEMENT_PREDICTIONS,
     PLACEMENT_SCORES,
@@ -41,15 +42,23 @@ class SnapshotRun(dg.Config):
 
 def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefinition]:
     """Snapshots, the model's files, predictions, scores, and the study of admission."""
-    placement = configs.placement
-    simulated = (placement.cluster, placement.workload, placement.generator)
+    return [*_made(configs.placement), *_asked(configs.placement, project)]
+
+
+def _simulated(placement: PlacementConfig) -> tuple[Frozen, ...]:
+    """What a simulation reads."""
+    return placement.cluster, placement.workload, placement.generator
+
+
+def _made(placement: PlacementConfig) -> list[dg.AssetsDefinition]:
+    """Snapshots, and the model of them."""
 
     @dg.asset(
         **declared(
             PLACEMENT_SNAPSHOTS,
             group=GROUP,
             rooms=ROOMS,
-            reads=(*simulated, placement.split),
+            reads=(*_simulated(placement), placement.split),
             kinds=("numba",),
         )
     )
@@ -90,6 +99,12 @@ def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefini
             },
         )
 
+    return [placement_snapshots, placement_model]
+
+
+def _asked(placement: PlacementConfig, project: Project) -> list[dg.AssetsDefinition]:
+    """What a model answers, how good that is, and what becomes of it."""
+
     @dg.asset(
         deps=[MODEL],
         **declared(
@@ -114,7 +129,7 @@ def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefini
             PLACEMENT_SCORES,
             group=GROUP,
             rooms=ROOMS,
-            reads=(*simulated, placement.split, placement.model, placement.score),
+            reads=(*_simulated(placement), placement.split, placement.model, placement.score),
         ),
     )
     def placement_scores(
@@ -123,7 +138,7 @@ def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefini
         placement_snapshots: pl.DataFrame,
     ) -> pl.DataFrame:
         scored = score_model(
-            placement, _checked(project, configs), placement_snapshots, _sha256_of_snapshots(project)
+            placement, _checked(project, placement), placement_snapshots, _sha256_of_snapshots(project)
         )
         context.add_output_metadata({"scores": dg.MetadataValue.md(markdown_table(headline(scored)))})
         return scored
@@ -131,17 +146,20 @@ def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefini
     @dg.asset(
         deps=[MODEL],
         **declared(
-            PLACEMENT_STUDY, group=GROUP, rooms=ROOMS, reads=(*simulated, placement.study, placement.model)
+            PLACEMENT_STUDY,
+            group=GROUP,
+            rooms=ROOMS,
+            reads=(*_simulated(placement), placement.study, placement.model),
         ),
     )
     def placement_study(
         context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]
     ) -> pl.DataFrame:
-        studied = study_admission(placement, _checked(project, configs))
+        studied = study_admission(placement, _checked(project, placement))
         context.add_output_metadata({"study": dg.MetadataValue.md(markdown_table(studied))})
         return studied
 
-    return [placement_snapshots, placement_model, placement_predictions, placement_scores, placement_study]
+    return [placement_predictions, placement_scores, placement_study]
 
 
 def _from_elsewhere(project: Project, named: InferenceConfig) -> tuple[Path, ...]:
@@ -155,9 +173,9 @@ def _own(project: Project) -> Predictor:
     return open_predictor(project.placement / MODEL_FILE, project.placement / BUNDLE_FILE)
 
 
-def _checked(project: Project, configs: Configs) -> Predictor:
+def _checked(project: Project, placement: PlacementConfig) -> Predictor:
     predictor = _own(project)
-    predictor.check_cluster(configs.placement.cluster)
+    predictor.check_cluster(placement.cluster)
     return predictor
 
 

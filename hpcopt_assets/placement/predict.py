@@ -23,10 +23,9 @@ from hpcopt_assets.placement.domains import refuse_rows_of_another_cluster, refu
 from hpcopt_assets.placement.feeding import blocks_of, scaled
 from hpcopt_assets.placement.layout import Layout, read_layout
 from hpcopt_assets.placement.outputs import Port, chance_of_failure
-from hpcopt_assets.placement.session import open_session
+from hpcopt_assets.placement.session import BATCH_ROWS, open_session
 
 Array = npt.NDArray[Any]
-BATCH_ROWS = 4096
 PASSING = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast")
 # Operators that change no value.
 CONSTANT = "Constant"

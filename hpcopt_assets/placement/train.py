@@ -23,13 +23,12 @@ from hpcopt_assets.contracts.vocabulary import PlacementCause, SnapshotPart
 from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.graph import DERIVED, FEATURES, OPSET, preprocessing
-from hpcopt_assets.placement.session import open_session
+from hpcopt_assets.placement.session import BATCH_ROWS, open_session
 from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS, VECTOR_COLUMNS
 from hpcopt_assets.placement.trees import RAW, fit_trees, raw_scores, trees_as_onnx
 
 Array = npt.NDArray[Any]
 P_FAILED, P_CAUSE = "p_failed", "p_cause"
-BATCH_ROWS = 4096
 PACKAGES = ("hpcopt-assets", "lightgbm", "numpy", "onnx", "onnxmltools", "onnxruntime")
 
 
