@@ -67,7 +67,7 @@ def codes_of(frame: pl.DataFrame, name: str, told: Categories, where: str) -> np
 
 def _comparable(
     column: pl.Series, codes: Mapping[str, float], where: str
-) -> tuple[pl.Series, dict[str | float, float]]:
+) -> tuple[pl.Series, dict[str, float] | dict[float, float]]:
     """Column and map in one spelling: the words of a JSON object are text, whatever they were before.
 
     Numbers are compared as numbers (1 and 1.0 are one), truth values as true, True or 1.
@@ -75,7 +75,7 @@ def _comparable(
     if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
         return column.cast(pl.String), dict(codes)
     truths = {"true": 1.0, "false": 0.0} if column.dtype == pl.Boolean else {}
-    known: dict[str | float, float] = {}
+    known: dict[float, float] = {}
     for word, code in codes.items():
         number = truths.get(word.lower(), _number(word))
         if number is not None:

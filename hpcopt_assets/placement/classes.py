@@ -23,14 +23,9 @@ class Classes(NamedTuple):
     means_failed: bool
 
     @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.names)
-
-    @property
     def is_last_of_two(self) -> bool:
         """Whether a single column, which is by custom the chance of the second of two, means failed."""
-        return self.count == BINARY and self.at == 1
+        return len(self.names) == BINARY and self.at == 1
 
 
 PLAIN = Classes(("0", "1"), 1, means_failed=True)

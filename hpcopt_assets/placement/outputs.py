@@ -148,8 +148,8 @@ def chance_of_failure(said: Any, output: Output, rows: int) -> Array:
     classes, width = output.classes, values.shape[1]
     if width == 1 and classes.is_last_of_two:
         return _sigmoid(values[:, 0]) if output.kind == LOGITS else values[:, 0]
-    if width != classes.count:
-        raise output.misread(f"{width} columns", f"{classes.count}, one for each of classes")
+    if width != len(classes.names):
+        raise output.misread(f"{width} columns", f"one for each of classes {', '.join(classes.names)}")
     if output.kind == LOGITS:
         values = np.exp(values - values.max(axis=1, keepdims=True))
         values /= values.sum(axis=1, keepdims=True)

@@ -44,7 +44,8 @@ class Chances(NamedTuple):
             return None
         if_failed = self.by_cause.copy()
         if_failed[:, self.causes.index(PlacementCause.NONE)] = -1.0
-        return np.array([cause.code for cause in self.causes])[np.argmax(if_failed, axis=1)]
+        codes = np.array([cause.code for cause in self.causes])
+        return np.asarray(codes[np.argmax(if_failed, axis=1)])
 
     def of(self, some: Array) -> Chances:
         """Some of the rows."""
