@@ -69,6 +69,8 @@ class Told:
             return self.words(key)
         if not all(isinstance(value, str | int) for value in values):
             raise self.refuse(f"{key}: {_short(values)}", "a list of names")
+        if len(set(map(str, values))) < len(values):
+            raise self.refuse(f"{key}: a name twice in {_short(values)}", "each once")
         return [str(value) for value in values]
 
 

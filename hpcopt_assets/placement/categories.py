@@ -16,6 +16,8 @@ import polars as pl
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.placement.bundles import Told, is_number
 
+WORDS = (pl.String, pl.Categorical, pl.Enum, pl.Null)
+
 
 class Categories(NamedTuple):
     """Column -> word -> code; the codes of a word that a map lacks and of a missing one, None to refuse."""
@@ -72,8 +74,18 @@ def _comparable(
 
     Numbers are compared as numbers (1 and 1.0 are one), truth values as true, True or 1.
     """
-    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+    if isinstance(column.dtype, WORDS):
         return column.cast(pl.String), dict(codes)
+    known: dict[float, float] = {}
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        known = _by_number(column, codes, where)
+    if not known:
+        raise unfit(column, f"words such as {', '.join(list(codes)[:3])}", where, f"type {column.dtype}")
+    return column.cast(pl.Float64), known
+
+
+def _by_number(column: pl.Series, codes: Mapping[str, float], where: str) -> dict[float, float]:
+    """The words that are numbers, for a column of truth values also true and false."""
     truths = {"true": 1.0, "false": 0.0} if column.dtype == pl.Boolean else {}
     known: dict[float, float] = {}
     for word, code in codes.items():
@@ -82,9 +94,7 @@ def _comparable(
             if known.get(number, code) != code:
                 raise unfit(column, "one code a number", where, f"two codes of {word} in the categories")
             known[number] = code
-    if not known:
-        raise unfit(column, f"words such as {', '.join(list(codes)[:3])}", where, f"type {column.dtype}")
-    return column.cast(pl.Float64), known
+    return known
 
 
 def _number(word: str) -> float | None:

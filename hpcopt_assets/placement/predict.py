@@ -121,7 +121,8 @@ def open_predictor(onnx: Path, bundle: Path, threads: int = 2) -> Predictor:
     found = hashlib.sha256(model).hexdigest()
     if said is not None and said != found:
         raise told.refuse(
-            f"a bundle of the model {said[:12]}... and the model {found[:12]}...", "the model of this bundle"
+            f"a bundle of the model {str(said)[:12]}... and the model {found[:12]}...",
+            "the model of this bundle",
         )
     return predictor_of(model, told, str(onnx), threads, str(onnx))
 

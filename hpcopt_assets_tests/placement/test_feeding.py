@@ -146,3 +146,10 @@ def test_a_column_of_numbers_under_words_is_refused_and_not_unknown(tmp_path):
     frame = words(qos=["high"] * 3).with_columns(partition=pl.Series([1.0, 2.0, 3.0]))
     with pytest.raises(InputError, match="words such as a, b"):
         fed_as(tmp_path, frame, unknown_value=-1)
+
+
+@pytest.mark.parametrize("column", [pl.Series([["a"]] * 3), pl.Series([{"a": 1}] * 3), pl.Series([b"a"] * 3)])
+def test_what_is_neither_word_nor_number_is_refused_and_not_unknown(tmp_path, column):
+    frame = words(qos=["high"] * 3).with_columns(partition=column)
+    with pytest.raises(InputError, match="words such as a, b"):
+        fed_as(tmp_path, frame, unknown_value=-1)

@@ -177,6 +177,7 @@ def test_a_scaler_for_all_is_cut_as_the_bundle_has_it_whatever_the_graphs_order(
         ({"width": 2, "output": "labelled"}, {"output": "nowhere"}, "output"),
         ({}, {"std": [9.0, 9.0]}, "differ"),
         ({}, {"model_sha256": "0" * 64}, "the model of this bundle"),
+        ({}, {"model_sha256": 3}, "the model of this bundle"),
         ({}, {"categories": {"qos": {"a": 0}}}, "qos"),
         ({}, {"categories": ["free_servers"]}, "categories: ['free_servers']"),
         ({}, {"categories": {"free_servers": [1]}}, "{word: code}"),

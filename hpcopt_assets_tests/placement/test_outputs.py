@@ -69,6 +69,7 @@ def test_the_class_that_means_failed_may_stand_first(tmp_path, graph, told):
         ({"width": 2}, {"positive_class": True}, "positive_class True"),
         ({"width": 2}, {"classes": ["a", "b", "c"], "positive_class": "c"}, "2 columns"),
         ({"width": 2}, {"classes": [{}, 1]}, "a list of names"),
+        ({"width": 2}, {"classes": ["a", "a"], "positive_class": "a"}, "a name twice"),
         ({}, {"classes": ["failed", "ok"]}, "one column"),
         ({}, {"positive_class": 0}, "one column"),
         (MAPS, {"classes": ["fail", "pass"]}, "no key positive_class"),
