@@ -32,13 +32,14 @@ from hpcopt_assets.cli.asked import (
 )
 from hpcopt_assets.cli.reading import capacity_of, known_of, read_estimates, read_trace, stated_entry
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.vocabulary import Overrun, Unit
+from hpcopt_assets.contracts.vocabulary import EstimateSource, Overrun, Unit
 from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
 
 if TYPE_CHECKING:
     import polars as pl
 
     from hpcopt_assets.contracts.adapter import ExternalPolicy
+    from hpcopt_assets.contracts.config import Policy
     from hpcopt_assets.simulate.engine import Replay
     from hpcopt_assets.simulate.scenario import Scenario
 
@@ -144,6 +145,8 @@ def replay(
         result = _replay_external(known.jobs, chosen, machine.procs, scenario)
     else:
         told = read_estimates(estimates)
+        if told is not None:
+            _say_what_is_told(known.jobs, told, chosen)
         result = replay_jobs(known.jobs, chosen, machine.procs, scenario, estimates=told, is_strict=is_strict)
     schedule = Schedule.of(result.schedule)
     whole, steady = (
@@ -178,10 +181,27 @@ def replay(
             f"{path.name} under {chosen.id} (overrun {chosen.overrun}) on {size} {words} "
             f"({source}), tau {constants.tau_s} s"
         )
+        if not isinstance(chosen, ExternalPolicy) and chosen.is_forecasting:
+            by = result.estimate_sources.items()
+            say("Estimates from: " + ", ".join(f"{count:,} {source}" for source, count in by if count) + ".")
         print_table(
             ["measure", "whole trace", "steady window"],
             [[key, cell(whole[key]), cell(steady[key])] for key in whole],
         )
+
+
+def _say_what_is_told(jobs: pl.DataFrame, told: pl.DataFrame, policy: Policy) -> None:
+    """On standard error: estimates that nobody reads, jobs that have none."""
+    if not policy.is_forecasting:
+        complain(f"{policy.id} believes no forecasts: --estimates changes nothing.")
+        return
+    missing = jobs.join(told, on=["job_id", "attempt"], how="anti").height
+    if missing:
+        complain(
+            f"{plural(missing, 'job')} of {jobs.height:,} have no estimate and are believed by their request."
+        )
+    if not (told["source"] == EstimateSource.MODEL.value).any():
+        complain("No model made any of the estimates: they are users' histories, requests, and stand-ins.")
 
 
 def _write(rows: pl.DataFrame, path: Path) -> None:

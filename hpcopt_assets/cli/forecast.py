@@ -59,6 +59,10 @@ def forecast(
         write_beside(out / name, content)
     for row in made.tables["feature_splits"].filter(~made.tables["feature_splits"]["is_made"]).to_dicts():
         complain(f"Fold {row['fold']} is not made: {row['note']}.")
+    if made.tables["runtime_model"].is_empty():
+        has_ends = known.jobs["end_s"].null_count() < known.jobs.height
+        why = "too few jobs had ended" if has_ends else "the log records no ends of jobs"
+        complain(f"No model was fitted, for {why}: all estimates are histories, requests and stand-ins.")
     if made.overview.height:
         print_table(HEADS, [_row(row) for row in made.overview.iter_rows(named=True)])
         say("Errors are absolute, of the median, over all score windows; brackets: 95 %, days drawn anew.")

@@ -5,6 +5,7 @@ In:  a path, what the command line states of it.   Out: `Ingested`; jobs with a 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hpcopt_assets.orchestration.configs import Configs
     from hpcopt_assets.orchestration.jobs_file import Machine
 
+FOUND_CHARACTERS = 200
 OPTION = "option"
 # Stands where a CapacitySource would: the capacity was given with --capacity.
 
@@ -115,7 +117,7 @@ def read_estimates(path: Path | None) -> pl.DataFrame | None:
     except (OSError, pl.exceptions.PolarsError, ContractError) as error:
         said = error.found if isinstance(error, ContractError) else str(error).splitlines()[0]
         raise InputError(
-            found=said,
+            found=textwrap.shorten(said, FOUND_CHARACTERS, placeholder=" ..."),
             needed="a parquet file of the table runtime_estimates",
             where=str(path),
             next_step="`hpcopt forecast` writes one; so does the asset of that name, under data/store.",

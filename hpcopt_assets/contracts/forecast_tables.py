@@ -261,7 +261,7 @@ ESTIMATE_ACCOUNTING = Table(
             "as replayed, or with estimates from an unfinished history taken back",
             v.EstimateRun.words(),
         ),
-        count("jobs_count", "jobs replayed", unit="jobs"),
+        count("jobs_count", "jobs replayed, in the whole trace as all counts here", unit="jobs"),
         *(
             count(f"{source.value}_count", f"estimates from {source.value}", unit="jobs")
             for source in v.EstimateSource
@@ -273,9 +273,9 @@ ESTIMATE_ACCOUNTING = Table(
             unit="jobs",
         ),
         real("unfinished_history_ratio", "these over the estimates with a history", "ratio", hi=1.0),
-        real("mean_wait_s", "mean wait", "s", lo=None),
-        real("mean_bsld", "mean bounded slowdown", "ratio", lo=1.0),
-        real("p95_bsld", "95th percentile of bounded slowdown", "ratio", lo=1.0),
+        real("mean_wait_s", "mean wait in the steady window", "s", lo=None),
+        real("mean_bsld", "mean bounded slowdown in the steady window", "ratio", lo=1.0),
+        real("p95_bsld", "its 95th percentile in the steady window", "ratio", lo=1.0),
     ),
     key=("trace_id", "policy", "run"),
 )

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
-from hpcopt_assets.contracts.forecast_tables import FORECAST_SCORES
+from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, FORECAST_SCORES
 from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT
 from hpcopt_assets.contracts.tables import (
     CLAIM_VERDICTS,
@@ -31,6 +31,7 @@ from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
     CapacitySource,
     ClaimCriterion,
+    EstimateRun,
     FidelityCriterion,
     ForecastMeasure,
     Outcome,
@@ -65,7 +66,8 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
     for trace_id in trace_ids:
         say(f"Dossier         {project.dossier_of(trace_id)}")
         say(f"Profile         {project.profiles / trace_id} (figures)")
-        say(f"Forecasts       {project.forecasts / trace_id} (figures)")
+        if (project.forecasts / trace_id).is_dir():
+            say(f"Forecasts       {project.forecasts / trace_id} (figures)")
     policy_id = configs.objective.claims.baseline
     source = known_traces(project.raw, configs.traces)[trace_ids[0]][0]
     hpcopt = _shown(Path(sys.executable).with_name("hpcopt"))
@@ -129,6 +131,8 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
         if overall["outcome"] in (Outcome.ACCEPTED, Outcome.CONDITIONAL):
             _say_prose(f"{policy_id}: {overall['reason'].removesuffix(NOT_MODELLED_IN_SHORT).strip()}")
     _say_prose(_forecasts(found))
+    for told in _without_hindsight(found):
+        _say_prose(told)
     _say_prose(f"{NOT_MODELLED_IN_SHORT} Each verdict with its reasons is in the dossier.")
     say()
 
@@ -208,6 +212,23 @@ def _forecasts(found: _Found) -> str:
         f"{mae[Predictor.REQUEST]:.2f} h, the best rule ({best.replace('_', ' ')}) by {mae[best]:.2f} h; "
         f"[p10, p90] held {coverage['value']:.1%} of {plural(coverage['jobs_count'], 'job')}, meant to "
         "hold 80 %."
+    )
+
+
+def _without_hindsight(found: _Found) -> Iterator[str]:
+    """What is left of policies that believe forecasts when none may know more than its replay could."""
+    runs = found.table(ESTIMATE_ACCOUNTING).filter(pl.col("model_count") + pl.col("user_history_count") > 0)
+    pairs = runs.pivot("run", index="policy", values="p95_bsld").drop_nulls()
+    if pairs.is_empty() or pairs.width < len(EstimateRun) + 1:
+        return
+    changed = ", ".join(
+        f"{row['policy']} {_real(row[EstimateRun.HISTORY_HONEST], '{:,.1f}')} instead of "
+        f"{_real(row[EstimateRun.AS_REPLAYED], '{:,.1f}')}"
+        for row in pairs.iter_rows(named=True)
+    )
+    yield (
+        "! Forecasts rest on jobs that had ended in the log and may still run in a replay. Without those "
+        f"that do, p95 bounded slowdown is: {changed} (estimate_accounting)."
     )
 
 

@@ -45,22 +45,15 @@ class Forecast:
         ).astype(np.int64)
 
 
-def forecast_of(names: pl.DataFrame, is_replayed: pl.Series, estimates: pl.DataFrame) -> Forecast:
-    """The forecasts of the replayed jobs, found by job and attempt.
+def forecast_of(jobs: pl.DataFrame, is_replayed: pl.Series, estimates: pl.DataFrame) -> Forecast:
+    """The forecasts of the replayed jobs, found by job and attempt; `jobs` have these and `submit_s`.
 
-    `InputError` where a job has two, or where they are of another trace.
+    `InputError` where a job has two, or was submitted at another instant than its estimate says: ids of one
+    log are ids of every log.
     """
     columns = {estimate: f"{estimate.value}_s" for estimate in (Estimate.P10, Estimate.P50, Estimate.P90)}
-    wanted = names.select(JOB_KEY).filter(is_replayed)
-    told = estimates.select(*JOB_KEY, *columns.values(), "source")
-    others = set(estimates["trace_id"].unique()) - set(names["trace_id"].unique())
-    if others:
-        raise InputError(
-            found=f"estimates of {', '.join(sorted(others))}",
-            needed=f"estimates of {names['trace_id'][0] if names.height else 'a trace without jobs'}",
-            where="runtime_estimates",
-            next_step="Give the estimates that were made of this trace.",
-        )
+    wanted = jobs.select(*JOB_KEY, "submit_s").filter(is_replayed)
+    told = estimates.select(*JOB_KEY, *columns.values(), "source", told_submit_s="submit_s")
     if told.select(pl.struct(JOB_KEY).is_duplicated().any()).item():
         twice = told.filter(pl.struct(JOB_KEY).is_duplicated())["job_id"][0]
         raise InputError(
@@ -70,6 +63,15 @@ def forecast_of(names: pl.DataFrame, is_replayed: pl.Series, estimates: pl.DataF
             next_step="Make them again (`hpcopt forecast`).",
         )
     found = wanted.join(told, on=JOB_KEY, how="left", maintain_order="left")
+    foreign = found.filter(pl.col("submit_s") != pl.col("told_submit_s"))
+    if foreign.height:
+        row = foreign.row(0, named=True)
+        raise InputError(
+            found=f"an estimate of a job {row['job_id']} submitted at {row['told_submit_s']} s",
+            needed=f"of the job {row['job_id']} submitted at {row['submit_s']} s",
+            where="runtime_estimates",
+            next_step="Give the estimates that were made of this trace.",
+        )
     codes = {source.value: source.code for source in EstimateSource}
     return Forecast(
         {estimate: found[name].fill_null(np.nan).to_numpy() for estimate, name in columns.items()},

@@ -16,7 +16,7 @@ from hpcopt_assets.contracts.adapter import ExternalPolicy
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT
-from hpcopt_assets.contracts.vocabulary import Backfill, Estimate, Invariant, Order, Verdict
+from hpcopt_assets.contracts.vocabulary import FORECAST, Backfill, Estimate, Invariant, Order, Verdict
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import NO_USER, FloatArray, IntArray
 from hpcopt_assets.measures.usage import steps
@@ -337,6 +337,17 @@ def _estimate_known(case: _Case) -> Finding:
     """
     if case.policy.estimate is Estimate.ACTUAL:
         return Finding(0, found="estimate actual", allowed="an estimate that a scheduler can make")
+    if case.policy.estimate in FORECAST:
+        finding = _of_jobs(case, pl.col("told_s") != pl.col("estimate_s"), "told_s", "estimate_s", "estimate")
+        if finding.violations_count:
+            return finding
+        # They are those that were given; what had ended in the log may still run in this schedule.
+        return replace(
+            finding,
+            is_binding=False,
+            found=f"estimate {case.policy.estimate}, a forecast that rests on ends in the log",
+            allowed="estimates that this schedule could tell; estimate_accounting counts the others",
+        )
     sudden = case.ran.filter(pl.col("runtime_s") == 0).select("user", "start_s").unique()
     clear = case.ran.join(sudden, on=["user", "start_s"], how="anti", maintain_order="left")
     if case.policy.estimate is not Estimate.USER_HISTORY:

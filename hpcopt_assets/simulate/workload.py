@@ -188,7 +188,9 @@ def select_workload(
         column("given_start_s"),
         scenario.capacity_steps,
         NOT_GIVEN_S if scenario.since_s is None else scenario.since_s,
-        None if estimates is None else forecast_of(names, known["is_replayed"], estimates),
+        None
+        if estimates is None
+        else forecast_of(names.with_columns(ordered["submit_s"]), known["is_replayed"], estimates),
     )
     workload.check_running_set()
     return workload

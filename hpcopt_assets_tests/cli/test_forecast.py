@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -46,6 +47,10 @@ def test_tables_models_and_figures_are_written_and_believed(hpcopt: Hpcopt, habi
     replayed = hpcopt("replay", habits, "--policy", "ml_backfill_p50", "--json", *told)
     assert replayed.returncode == 0, replayed.stderr
     assert json.loads(replayed.stdout)["estimates_from"]["model"] == 360
+    shown = hpcopt("replay", habits, "--policy", "ml_backfill_p50", *told)
+    assert "Estimates from: 360 model" in shown.stdout
+    ignored = hpcopt("replay", habits, "--policy", "easy_backfill", *told)
+    assert "believes no forecasts" in ignored.stderr
     compared = hpcopt("whatif", habits, "--policy", "ml_sjbf", "--json", *told)
     assert json.loads(compared.stdout)["policy"] == "ml_sjbf"
 
@@ -61,6 +66,7 @@ def test_nothing_but_its_own_files_is_replaced(hpcopt: Hpcopt, project: Project,
     done = hpcopt("forecast", log, "--out", out)
     assert done.returncode == 0, done.stderr
     assert "Fold 1 is not made: " in done.stderr
+    assert "No model was fitted, for too few jobs had ended" in done.stderr
     assert (out / "thesis.svg").read_text(encoding="utf-8") == "mine"
     assert not (out / "p50.onnx").exists()
     assert pl.read_parquet(out / "runtime_estimates.parquet").height == 60
@@ -76,6 +82,12 @@ class TestMistakes:
     def test_a_file_that_holds_no_estimates(self, hpcopt: Hpcopt, habits: Path) -> None:
         said = mistake(hpcopt("replay", habits, "--policy", "ml_backfill_p50", "--estimates", habits))
         assert "runtime_estimates" in said
+
+    def test_a_log_without_starts_says_why_nothing_is_forecast(self, hpcopt: Hpcopt, tmp_path: Path) -> None:
+        log = tmp_path / "blind.swf"
+        log.write_text(re.sub(r"(?m)^(\d+ \d+) \d+", r"\1 -1", swf()), encoding="utf-8")
+        done = hpcopt("forecast", log, "--out", tmp_path / "out")
+        assert "the log records no ends of jobs" in done.stderr
 
     def test_a_folder_that_is_a_file(self, hpcopt: Hpcopt, habits: Path) -> None:
         assert "a folder" in mistake(hpcopt("forecast", habits, "--out", habits))

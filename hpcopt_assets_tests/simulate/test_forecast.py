@@ -13,22 +13,27 @@ from hypothesis import strategies as st
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.vocabulary import Estimate, EstimateSource
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.project import CHECKOUT
 from hpcopt_assets.simulate.engine import _has_promises, replay
+from hpcopt_assets.simulate.invariants import check_schedule
 from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.simulate.strategies import CAPACITY, FORECASTING, forecasts, jobs, policy
 
 
-def told(*rows: tuple[str, float, float, float]) -> pl.DataFrame:
-    """`runtime_estimates` of jobs by the model."""
+def told(*rows: tuple[str, float, float, float], submit_s: dict[str, int] | None = None) -> pl.DataFrame:
+    """`runtime_estimates` of jobs by the model; submitted at 0 unless said otherwise."""
     return pl.DataFrame(
-        [("made", job_id, 1, *quantiles, "model") for job_id, *quantiles in rows],
+        [
+            ("made", job_id, 1, (submit_s or {}).get(job_id, 0), *quantiles, "model")
+            for job_id, *quantiles in rows
+        ],
         schema={
             name: kind
             for name, kind in RUNTIME_ESTIMATES.polars_schema().items()
-            if name in ("trace_id", "job_id", "attempt", "p10_s", "p50_s", "p90_s", "source")
+            if name in ("trace_id", "job_id", "attempt", "submit_s", "p10_s", "p50_s", "p90_s", "source")
         },
         orient="row",
     )
@@ -62,11 +67,13 @@ def test_two_estimates_of_one_job_are_refused():
         select_workload(trace([job("1", 0, 1, 10)]), 4, estimates=told(("1", 1, 2, 3), ("1", 1, 2, 3)))
 
 
-def test_estimates_of_another_trace_are_refused():
-    """Ids of one log are ids of every log."""
-    foreign = told(("1", 1, 2, 3)).with_columns(trace_id=pl.lit("other"))
-    with pytest.raises(InputError, match=r"estimates of other.*estimates of made"):
-        select_workload(trace([job("1", 0, 1, 10)]), 4, estimates=foreign)
+def test_estimates_of_another_log_are_refused():
+    """Ids of one log are ids of every log; what the log is called does not matter."""
+    frame = trace([job("1", 0, 1, 10)])
+    renamed = told(("1", 1, 2, 3)).with_columns(trace_id=pl.lit("other"))
+    assert select_workload(frame, 4, estimates=renamed).believed_s(Estimate.P50).tolist() == [2]
+    with pytest.raises(InputError, match=r"a job 1 submitted at 7 s.*submitted at 0 s"):
+        select_workload(frame, 4, estimates=told(("1", 1, 2, 3), submit_s={"1": 7}))
 
 
 def test_the_schedule_says_where_each_estimate_came_from():
@@ -84,13 +91,26 @@ def test_the_schedule_says_where_each_estimate_came_from():
 def test_a_job_that_a_forecast_makes_short_is_backfilled():
     """Two processors. 1 holds one until 100; 2 wants both; 3 asks for 200 s and is forecast to take 50."""
     frame = trace([job("1", 0, 1, 100, 100), job("2", 1, 2, 10, 10), job("3", 2, 1, 40, 200)])
-    estimates = told(("1", 90, 95, 100), ("2", 5, 8, 10), ("3", 30, 40, 50))
+    submitted = {"1": 0, "2": 1, "3": 2}
+    estimates = told(("1", 90, 95, 100), ("2", 5, 8, 10), ("3", 30, 40, 50), submit_s=submitted)
     start = {
         name: replay(frame, rules, 2, estimates=estimates).schedule["start_s"].to_list()
         for name, rules in (("easy", policy()), ("forecast", policy(estimate="p50", hold="p90", guard_k=1.0)))
     }
     assert start["easy"] == [0, 100, 110]
     assert start["forecast"] == [0, 100, 2]
+
+
+def test_a_forecast_is_never_said_to_have_been_known():
+    """It is what was given; whether this schedule could tell it is another question."""
+    frame = trace([job("1", 0, 1, 10, 50), job("2", 0, 1, 10, 50)])
+    rules, estimates = policy(estimate="p50", hold="p90"), told(("1", 1, 9, 30), ("2", 1, 9, 30))
+    schedule = replay(frame, rules, 4, estimates=estimates).schedule
+    for shown, verdict in ((schedule, "NOT_ASSESSED"), (schedule.with_columns(estimate_s=7), "FAIL")):
+        report = check_schedule(
+            frame, shown.with_columns(pl.col("estimate_s").cast(pl.Int64)), rules, Capacity(4), estimates
+        )
+        assert report.filter(invariant="estimate_was_known")["verdict"].item() == verdict
 
 
 def test_an_expired_forecast_neither_kills_nor_orphans_a_job():
@@ -103,7 +123,8 @@ def test_an_expired_forecast_neither_kills_nor_orphans_a_job():
             job("4", 3, 4, 5, 9),
         ]
     )
-    estimates = told(*((str(i), 1.0, 5.0, 10.0) for i in (1, 2, 3, 4)))
+    submitted = {str(i): i - 1 for i in (1, 2, 3, 4)}
+    estimates = told(*((name, 1.0, 5.0, 10.0) for name in submitted), submit_s=submitted)
     for estimate in ("p10", "p50", "p90"):
         rules = policy(estimate=estimate, hold="p90", guard_k=0.0)
         schedule = replay(frame, rules, 4, estimates=estimates, is_strict=True).schedule
