@@ -85,7 +85,7 @@ def likely_causes(chances: Chances) -> list[str | None]:
 
 def _rows(asked: Asked) -> pl.DataFrame:
     try:
-        return pl.read_parquet(asked.parquet, n_rows=asked.n or None, glob=False, hive_partitioning=False)
+        rows = pl.read_parquet(asked.parquet, n_rows=asked.n or None, glob=False, hive_partitioning=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(
             f"no parquet ({' '.join(str(error).split())[:120]})",
@@ -93,6 +93,9 @@ def _rows(asked: Asked) -> pl.DataFrame:
             str(asked.parquet),
             "Name another file.",
         ) from error
+    if rows.is_empty():
+        raise InputError("no rows", "at least one row", str(asked.parquet), "Name another file.")
+    return rows
 
 
 def _labels(frame: pl.DataFrame, name: str, where: str) -> BoolArray:

@@ -74,6 +74,14 @@ def test_a_chance_at_the_threshold_is_a_failure_and_rounding_decides_nothing(thr
         assert capsys.readouterr().out.startswith(f"0 {word} proba=")
 
 
+def test_no_rows_have_no_metrics(tmp_path, capsys):
+    paths = write(tmp_path, model(), bundle(), rows(5).head(0))
+    assert main(flags(paths, "--label_col", "l1_failed")) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "no rows" in said.err
+
+
 def test_metrics_without_a_yes_are_zero_and_no_error(tmp_path, capsys):
     paths = write(tmp_path, model(), bundle(), rows(5).with_columns(l1_failed=pl.lit(0)))
     main(flags(paths, "--threshold", "1", "--label_col", "l1_failed"))
