@@ -1,0 +1,144 @@
+"""Does a difference between two policies survive: a shaken trace, and other weeks?
+
+In:  replays of the shaken trace (a Protocol), schedules as replayed, configs/robustness.yaml.
+Out: `robustness`, one row a policy and measure.
+Not here: what follows for a claim (judge.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from hpcopt_assets.claims.shaking import draw_shake
+from hpcopt_assets.claims.weeks import Weeks
+from hpcopt_assets.contracts.config import MeasuresConfig, Policy
+from hpcopt_assets.contracts.protocols import ShakenReplays
+from hpcopt_assets.contracts.robustness_config import RobustnessConfig
+from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS
+from hpcopt_assets.contracts.vocabulary import Backfill
+from hpcopt_assets.measures.schedule import FloatArray, Schedule
+
+Told = Mapping[str, int | float | None]
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """Measures of every replica under one policy; replica i is the same shaken trace under every policy."""
+
+    told: tuple[Told, ...]
+
+    def values(self, measure: str) -> FloatArray:
+        """One number a replica, NaN where there is none."""
+        return np.array([np.nan if row[measure] is None else row[measure] for row in self.told], dtype=float)
+
+
+def replicate(
+    replays: ShakenReplays,
+    policies: Sequence[Policy],
+    config: RobustnessConfig,
+    *,
+    is_synthetic: bool,
+    executor: Executor,
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Replicas]:
+    """Replay every replica under every policy, on the executor; results stand in the order of replicas."""
+    count = config.replicas.synthetic if is_synthetic else config.replicas.recorded
+    few = config.replicas.conservative
+
+    def one(replica: int) -> list[Told | None]:
+        shake = draw_shake(replays.release_s, replica, config.seed, config.shaking)
+        return [
+            None
+            if policy.backfill is Backfill.CONSERVATIVE and replica >= few
+            else replays(policy.id, shake.factor, shake.shift_s)
+            for policy in policies
+        ]
+
+    rows = []
+    for done, row in enumerate(executor.map(one, range(count)), start=1):
+        rows.append(row)
+        if done % max(count // 10, 1) == 0:
+            say(f"{done} of {count} shaken replicas under {len(policies)} policies")
+    return {
+        policy.id: Replicas(tuple(told for row in rows if (told := row[place]) is not None))
+        for place, policy in enumerate(policies)
+    }
+
+
+def robustness(
+    *,
+    trace_id: str,
+    baseline: str,
+    replicas: Mapping[str, Replicas],
+    measured: Mapping[str, Told],
+    schedules: Mapping[str, Schedule],
+    measures: MeasuresConfig,
+    config: RobustnessConfig,
+) -> pl.DataFrame:
+    """Each policy's measures less the baseline's: as replayed, over replicas, over weeks drawn anew.
+
+    `measured` holds the steady window as replayed; `schedules` the jobs of that window, the same under every
+    policy.
+    """
+    weeks = Weeks.of(schedules[baseline], config.blocks, config.seed)
+    rows = [
+        {"trace_id": trace_id, "policy": policy, "baseline": baseline, **row}
+        for policy in replicas
+        if policy != baseline
+        for row in _rows(policy, baseline, replicas, measured, schedules, weeks, measures, config)
+    ]
+    return ROBUSTNESS.shape(pl.DataFrame(rows, schema=ROBUSTNESS.polars_schema()))
+
+
+def _rows(
+    policy: str,
+    baseline: str,
+    replicas: Mapping[str, Replicas],
+    measured: Mapping[str, Told],
+    schedules: Mapping[str, Schedule],
+    weeks: Weeks,
+    measures: MeasuresConfig,
+    config: RobustnessConfig,
+) -> Iterator[dict[str, object]]:
+    drawn = weeks.differences(schedules[policy], schedules[baseline], measures)
+    for measure, better in BETTER.items():
+        count = len(replicas[policy].told)
+        shaken = replicas[policy].values(measure) - replicas[baseline].values(measure)[:count]
+        found = _difference(measured[policy][measure], measured[baseline][measure])
+        low, high = _interval(shaken, config.confidence)
+        block_low, block_high = _interval(drawn.get(measure, np.empty(0)), config.confidence)
+        known = shaken[~np.isnan(shaken)]
+        yield {
+            "measure": measure,
+            "baseline_value": measured[baseline][measure],
+            "policy_value": measured[policy][measure],
+            "difference": found,
+            "replicas_count": count,
+            "mean_difference": float(known.mean()) if known.size else None,
+            "lower": low,
+            "upper": high,
+            "improved_ratio": float((better * known > 0).mean()) if known.size else None,
+            "is_artefact": None if found is None or low is None or high is None else not low <= found <= high,
+            "blocks_count": weeks.count,
+            "block_lower": block_low,
+            "block_upper": block_high,
+        }
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _interval(values: FloatArray, confidence: float) -> tuple[float | None, float | None]:
+    """Percentile interval; none of fewer than two values."""
+    known = values[~np.isnan(values)]
+    if known.size < 2:
+        return None, None
+    tail = 100 * (1 - confidence) / 2
+    low, high = np.percentile(known, [tail, 100 - tail])
+    return float(low), float(high)
