@@ -65,8 +65,8 @@ class ShakenReplayer:
 def shaken(workload: Workload, factor: FloatArray, shift_s: IntArray) -> Workload:
     """The workload with runtimes, limits and forecasts times `factor`, releases moved by `shift_s`.
 
-    One entry a replayed job; jobs are sorted again, equal releases in the order of the trace. Times are rounded
-    to whole seconds; a runtime or limit of at least a second stays one.
+    One entry a replayed job; jobs are sorted again, equal releases in the order of the trace. Times are
+    rounded to whole seconds; a runtime or limit of at least a second stays one.
     """
     release_s = workload.release_s + shift_s
     order = np.argsort(release_s, kind="stable")
