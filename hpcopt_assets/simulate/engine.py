@@ -223,7 +223,8 @@ def _has_promises(policy: Policy, estimate_s: IntArray, hold_s: IntArray) -> boo
     if policy.backfill is not Backfill.EASY or policy.order is not Order.SUBMIT:
         return False
     if Estimate.USER_HISTORY in (policy.estimate, policy.hold):
-        return policy.hold is Estimate.USER_HISTORY and policy.estimate is not Estimate.ACTUAL
+        known = (Estimate.REQUESTED, Estimate.USER_HISTORY)  # never less than the history that is held
+        return policy.hold is Estimate.USER_HISTORY and policy.estimate in known
     return bool((hold_s <= estimate_s).all())
 
 

@@ -4,6 +4,7 @@ Broken on purpose, and who noticed: rounded down; not capped at the request; gua
 joined by position instead of by job; an expired forecast that ends the job.
 """
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.vocabulary import Estimate, EstimateSource
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.project import CHECKOUT
-from hpcopt_assets.simulate.engine import replay
+from hpcopt_assets.simulate.engine import _has_promises, replay
 from hpcopt_assets.simulate.workload import select_workload
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.simulate.strategies import CAPACITY, FORECASTING, forecasts, jobs, policy
@@ -143,3 +144,16 @@ def test_a_guard_belongs_to_p10_and_p50(estimate, guard_k):
     plain = policy(estimate=estimate).model_dump()
     with pytest.raises(ValueError, match="guard"):
         type(policy()).model_validate(plain | {"guard_k": guard_k})
+
+
+@pytest.mark.parametrize(
+    ("estimate", "hold", "is_promised"),
+    [("requested", "user_history", True), ("p90", "user_history", False), ("requested", "p90", True)],
+)
+def test_a_head_is_promised_its_start_only_where_no_job_is_held_for_longer_than_it_was_tried_with(
+    estimate, hold, is_promised
+):
+    """A user's history may be longer than a quantile of the forecast; it is never longer than the request."""
+    rules = policy(estimate=estimate, hold=hold)
+    short = np.array([5])
+    assert _has_promises(rules, np.array([10]), short) is is_promised
