@@ -7,7 +7,7 @@ Not here: what follows for a claim (judge.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -86,48 +86,48 @@ def robustness(
     policy.
     """
     weeks = Weeks.of(schedules[baseline], config.blocks, config.seed)
-    rows = [
-        {"trace_id": trace_id, "policy": policy, "baseline": baseline, **row}
-        for policy in replicas
-        if policy != baseline
-        for row in _rows(policy, baseline, replicas, measured, schedules, weeks, measures, config)
-    ]
+    drawn = {policy: weeks.measures(schedules[policy], measures) for policy in replicas}
+    rows = []
+    for policy in replicas:
+        if policy == baseline:
+            continue
+        for measure, better in BETTER.items():
+            count = len(replicas[policy].told)
+            shaken = replicas[policy].values(measure) - replicas[baseline].values(measure)[:count]
+            row = {
+                "trace_id": trace_id,
+                "policy": policy,
+                "baseline": baseline,
+                "measure": measure,
+                "baseline_value": measured[baseline][measure],
+                "policy_value": measured[policy][measure],
+                "replicas_count": count,
+                "blocks_count": weeks.count,
+            }
+            found = _difference(measured[policy][measure], measured[baseline][measure])
+            row |= _over_replicas(shaken, found, better, config.confidence)
+            if measure in drawn[policy]:
+                ends = _interval(drawn[policy][measure] - drawn[baseline][measure], config.confidence)
+                row |= dict(zip(("block_lower", "block_upper"), ends, strict=True))
+            rows.append(row)
     return ROBUSTNESS.shape(pl.DataFrame(rows, schema=ROBUSTNESS.polars_schema()))
 
 
-def _rows(
-    policy: str,
-    baseline: str,
-    replicas: Mapping[str, Replicas],
-    measured: Mapping[str, Told],
-    schedules: Mapping[str, Schedule],
-    weeks: Weeks,
-    measures: MeasuresConfig,
-    config: RobustnessConfig,
-) -> Iterator[dict[str, object]]:
-    drawn = weeks.differences(schedules[policy], schedules[baseline], measures)
-    for measure, better in BETTER.items():
-        count = len(replicas[policy].told)
-        shaken = replicas[policy].values(measure) - replicas[baseline].values(measure)[:count]
-        found = _difference(measured[policy][measure], measured[baseline][measure])
-        low, high = _interval(shaken, config.confidence)
-        block_low, block_high = _interval(drawn.get(measure, np.empty(0)), config.confidence)
-        known = shaken[~np.isnan(shaken)]
-        yield {
-            "measure": measure,
-            "baseline_value": measured[baseline][measure],
-            "policy_value": measured[policy][measure],
-            "difference": found,
-            "replicas_count": count,
-            "mean_difference": float(known.mean()) if known.size else None,
-            "lower": low,
-            "upper": high,
-            "improved_ratio": float((better * known > 0).mean()) if known.size else None,
-            "is_artefact": None if found is None or low is None or high is None else not low <= found <= high,
-            "blocks_count": weeks.count,
-            "block_lower": block_low,
-            "block_upper": block_high,
-        }
+def _over_replicas(
+    shaken: FloatArray, found: float | None, better: int, confidence: float
+) -> dict[str, float | bool | None]:
+    """The difference as replayed, beside the differences of the replicas."""
+    known = shaken[~np.isnan(shaken)]
+    low, high = _interval(known, confidence)
+    is_known = found is not None and low is not None and high is not None
+    return {
+        "difference": found,
+        "mean_difference": float(known.mean()) if known.size else None,
+        "lower": low,
+        "upper": high,
+        "improved_ratio": float((better * known > 0).mean()) if known.size else None,
+        "is_artefact": not low <= found <= high if is_known else None,  # type: ignore[operator]
+    }
 
 
 def _difference(one: float | None, other: float | None) -> float | None:
@@ -136,9 +136,8 @@ def _difference(one: float | None, other: float | None) -> float | None:
 
 def _interval(values: FloatArray, confidence: float) -> tuple[float | None, float | None]:
     """Percentile interval; none of fewer than two values."""
-    known = values[~np.isnan(values)]
-    if known.size < 2:
+    if values.size < 2:
         return None, None
     tail = 100 * (1 - confidence) / 2
-    low, high = np.percentile(known, [tail, 100 - tail])
+    low, high = np.percentile(values, [tail, 100 - tail])
     return float(low), float(high)

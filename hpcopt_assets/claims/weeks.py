@@ -1,6 +1,6 @@
 """Weeks of a schedule drawn with replacement: what if other weeks had come?
 
-In:  two schedules of the same jobs, configs/robustness.yaml.   Out: differences of measures, one a drawing.
+In:  schedules of the same jobs, configs/robustness.yaml.   Out: their measures, one a drawing.
 Not here: shaking, which changes the jobs (shaking.py).
 Source: blocks drawn with replacement: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section
 8.6.
@@ -41,20 +41,22 @@ class Weeks:
         """How many blocks there are."""
         return self.blocks.count
 
-    def differences(self, one: Schedule, other: Schedule, config: MeasuresConfig) -> dict[str, FloatArray]:
-        """Measure -> differences, shape (draws,); of measures that are averages or percentiles over jobs."""
+    def measures(self, schedule: Schedule, config: MeasuresConfig) -> dict[str, FloatArray]:
+        """Measure -> its values, shape (draws,); nothing where there are too few blocks.
+
+        Of measures that are averages or percentiles over jobs. The schedule has the jobs the blocks are of.
+        """
         if not self.is_enough:
             return {}
-        ones = np.ones(len(one))
-        slow, base = (bounded_slowdown(each.wait_s, each.runtime_s, config.tau_s) for each in (one, other))
-        waits = [each.wait_s.astype(np.float64) for each in (one, other)]
-        starved = [(wait > config.starved_after_s).astype(np.float64) for wait in waits]
+        ones = np.ones(len(schedule))
+        bsld = bounded_slowdown(schedule.wait_s, schedule.runtime_s, config.tau_s)
+        wait_s = schedule.wait_s.astype(np.float64)
         return {
-            "mean_bsld": self.blocks.means(slow, ones) - self.blocks.means(base, ones),
-            "mean_wait_s": self.blocks.means(waits[0], ones) - self.blocks.means(waits[1], ones),
-            "starved_ratio": self.blocks.means(starved[0], ones) - self.blocks.means(starved[1], ones),
-            "p95_bsld": self._percentiles(slow) - self._percentiles(base),
-            "p95_wait_s": self._percentiles(waits[0]) - self._percentiles(waits[1]),
+            "mean_bsld": self.blocks.means(bsld, ones),
+            "mean_wait_s": self.blocks.means(wait_s, ones),
+            "starved_ratio": self.blocks.means((wait_s > config.starved_after_s).astype(np.float64), ones),
+            "p95_bsld": self._percentiles(bsld),
+            "p95_wait_s": self._percentiles(wait_s),
         }
 
     def _percentiles(self, values: FloatArray, level: float = 0.95) -> FloatArray:
