@@ -64,7 +64,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
         *claims_assets(configs),
         *dossier_assets(configs),
     ]
-    once = placement_assets(configs)
+    once = placement_assets(configs, project)
     return dg.Definitions(
         assets=[*per_trace, *once, *warehouse_assets([*per_trace, *once])],
         asset_checks=[

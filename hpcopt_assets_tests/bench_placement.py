@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 PREDICTED_ROWS = 20_000
 CASES = (
     *(("snapshots", rows) for rows in (20_000, 200_000)),
-    ("train", 20_000),
+    *(("train", rows) for rows in (20_000, 200_000)),
     *(("predict", batch) for batch in (1, 1024, 4096)),
 )
 # A batch of one is how an admission gate asks; it is given a tenth of a percent of the rows.
@@ -33,7 +33,7 @@ def placement_work(name: str, rows: int) -> Callable[[], object]:
     config = load_configs(find_project().configs).placement
     if name == "snapshots":
         return lambda: make_snapshots(config, rows=rows, seed=1)
-    snapshots = make_snapshots(config, rows=PREDICTED_ROWS, seed=1)
+    snapshots = make_snapshots(config, rows=rows if name == "train" else PREDICTED_ROWS, seed=1)
     if name == "train":
         return lambda: train(snapshots, "0" * 64, config)
     trained = train(snapshots, "0" * 64, config)

@@ -1,11 +1,14 @@
 """Assets of placement: snapshots of a cluster, a model of them, and what becomes of the model's answers."""
 
 import hashlib
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER, declared
+from hpcopt_assets.contracts.frozen import Frozen
+from hpcopt_assets.contracts.placement_config import InferenceConfig, PlacementConfig
 from hpcopt_assets.contracts.placement_tables import (
     PLACEMENT_PREDICTIONS,
     PLACEMENT_SCORES,
@@ -37,17 +40,25 @@ class SnapshotRun(dg.Config):
     rows: int | None = None
 
 
-def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
+def placement_assets(configs: Configs, project: Project) -> list[dg.AssetsDefinition]:
     """Snapshots, the model's files, predictions, scores, and the study of admission."""
-    placement = configs.placement
-    simulated = (placement.cluster, placement.workload, placement.generator)
+    return [*_made(configs.placement), *_asked(configs.placement, project)]
+
+
+def _simulated(placement: PlacementConfig) -> tuple[Frozen, ...]:
+    """What a simulation reads."""
+    return placement.cluster, placement.workload, placement.generator
+
+
+def _made(placement: PlacementConfig) -> list[dg.AssetsDefinition]:
+    """Snapshots, and the model of them."""
 
     @dg.asset(
         **declared(
             PLACEMENT_SNAPSHOTS,
             group=GROUP,
             rooms=ROOMS,
-            reads=(*simulated, placement.split),
+            reads=(*_simulated(placement), placement.split),
             kinds=("numba",),
         )
     )
@@ -63,7 +74,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         owners=[OWNER],
         kinds={"onnx", "lightgbm", "svg"},
         code_version=code_version(
-            (*ROOMS, "plots"), (placement.cluster, placement.generator, placement.model)
+            (*ROOMS, "plots"), (placement.cluster, placement.generator, placement.model, placement.score)
         ),
         description="P(failed) and P(cause) of an attempt: model, bundle and figures in data/placement/.",
     )
@@ -75,7 +86,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         text = trained.bundle.model_dump_json(indent=2) + "\n"
         write_beside(onnx, trained.onnx)
         write_beside(bundle, text.encode())
-        figures = later_figures(_own(project), placement_snapshots)
+        figures = later_figures(_own(project), placement_snapshots, placement.score.calibration_bins)
         write_drawings(project.placement, figures)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(hashlib.sha256(trained.onnx + text.encode()).hexdigest()),
@@ -88,10 +99,20 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             },
         )
 
+    return [placement_snapshots, placement_model]
+
+
+def _asked(placement: PlacementConfig, project: Project) -> list[dg.AssetsDefinition]:
+    """What a model answers, how good that is, and what becomes of it."""
+
     @dg.asset(
         deps=[MODEL],
         **declared(
-            PLACEMENT_PREDICTIONS, group=GROUP, rooms=ROOMS, reads=(placement.cluster, placement.inference)
+            PLACEMENT_PREDICTIONS,
+            group=GROUP,
+            rooms=ROOMS,
+            reads=(placement.cluster, placement.inference),
+            files=_from_elsewhere(project, placement.inference),
         ),
     )
     def placement_predictions(
@@ -100,7 +121,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         named = placement.inference
         predictor = open_predictor(project.home / named.onnx, project.home / named.bundle)
         predictor.check_cluster(placement.cluster)
-        return predictions(predictor, placement_snapshots, named.batch_rows)
+        return predictions(predictor, placement_snapshots, named.batch_rows, _sha256_of_snapshots(project))
 
     @dg.asset(
         deps=[MODEL],
@@ -108,7 +129,7 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             PLACEMENT_SCORES,
             group=GROUP,
             rooms=ROOMS,
-            reads=(*simulated, placement.split, placement.model, placement.score),
+            reads=(*_simulated(placement), placement.split, placement.model, placement.score),
         ),
     )
     def placement_scores(
@@ -116,33 +137,45 @@ def placement_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         project: dg.ResourceParam[Project],
         placement_snapshots: pl.DataFrame,
     ) -> pl.DataFrame:
-        scored = score_model(placement, _checked(project, configs), placement_snapshots)
+        scored = score_model(
+            placement, _checked(project, placement), placement_snapshots, _sha256_of_snapshots(project)
+        )
         context.add_output_metadata({"scores": dg.MetadataValue.md(markdown_table(headline(scored)))})
         return scored
 
     @dg.asset(
         deps=[MODEL],
         **declared(
-            PLACEMENT_STUDY, group=GROUP, rooms=ROOMS, reads=(*simulated, placement.study, placement.model)
+            PLACEMENT_STUDY,
+            group=GROUP,
+            rooms=ROOMS,
+            reads=(*_simulated(placement), placement.study, placement.model),
         ),
     )
     def placement_study(
         context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]
     ) -> pl.DataFrame:
-        studied = study_admission(placement, _checked(project, configs))
+        studied = study_admission(placement, _checked(project, placement))
         context.add_output_metadata({"study": dg.MetadataValue.md(markdown_table(studied))})
         return studied
 
-    return [placement_snapshots, placement_model, placement_predictions, placement_scores, placement_study]
+    return [placement_predictions, placement_scores, placement_study]
+
+
+def _from_elsewhere(project: Project, named: InferenceConfig) -> tuple[Path, ...]:
+    """Model and bundle that predict, but for our own: those are an asset, whose version counts."""
+    files = (project.home / named.onnx, project.home / named.bundle)
+    ours = {(project.placement / name).resolve() for name in (MODEL_FILE, BUNDLE_FILE)}
+    return tuple(path for path in files if path.resolve() not in ours)
 
 
 def _own(project: Project) -> Predictor:
     return open_predictor(project.placement / MODEL_FILE, project.placement / BUNDLE_FILE)
 
 
-def _checked(project: Project, configs: Configs) -> Predictor:
+def _checked(project: Project, placement: PlacementConfig) -> Predictor:
     predictor = _own(project)
-    predictor.check_cluster(configs.placement.cluster)
+    predictor.check_cluster(placement.cluster)
     return predictor
 
 

@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 from hpcopt_assets.cli import files, forecast, graph, placement, results, whatif  # noqa: F401 -- they register
 from hpcopt_assets.cli.app import app
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
-from hpcopt_assets.orchestration.terminal import complain
+from hpcopt_assets.orchestration.terminal import complain, reader_has_gone
 
 
 def main() -> None:
@@ -39,7 +39,11 @@ def main() -> None:
 def _exit_code(arguments: list[str]) -> int:
     """Run a command; wrong usage is said here, and what the system refuses becomes an InputError."""
     try:
-        return app(arguments or ["--help"], prog_name="hpcopt", standalone_mode=False) or 0
+        code = app(arguments or ["--help"], prog_name="hpcopt", standalone_mode=False) or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        return reader_has_gone()
     except TyperException as error:
         context: typer.Context | None = getattr(error, "ctx", None)
         command = context.command_path if context else "hpcopt"

@@ -51,6 +51,7 @@ def run(
     from hpcopt_assets.orchestration.io import part_path
     from hpcopt_assets.orchestration.runner import publish, run_placement
     from hpcopt_assets.placement.summary import headline
+    from hpcopt_assets.placement.train import rows_min
 
     if rows is not None and (demo or rows < 1):
         raise InputError(
@@ -60,6 +61,10 @@ def run(
             "Change it.",
         )
     project, configs = project_and_configs()
+    if rows is not None and rows < rows_min(configs.placement):
+        raise InputError(
+            f"--rows {rows}", f"at least {rows_min(configs.placement)}", "the command", "Ask for more."
+        )
     defs = build_definitions()
     with open_instance(project) as instance:
         wanted = configs.placement.generator.demo_rows if demo else rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from hpcopt_assets.contracts.frozen import Frozen, Ratio, Words
 from hpcopt_assets.contracts.placement_config import ClusterConfig
@@ -56,6 +56,8 @@ class Bundle(Frozen):
     # A row is predicted to fail where the unrounded P(failed) >= threshold.
     label_column: Words
     training_data_sha256: Sha256
+    training_seed: NonNegativeInt
+    # Of the simulation that the training data come from.
     model_sha256: Sha256
     versions: dict[str, str]
 
@@ -125,23 +127,41 @@ FOREIGN: dict[str, str] = {
     "vectors": "columns of lists: names with lengths (object, or list of {name, length}), or "
     "names alone, the lengths under <name>_length, _len, _dim or _size or told by the model",
     "input_order": "how scalars (`scalars`) and vectors (by name) are joined where the model has one input; "
-    "needed there if there are vectors",
-    "inputs": "input of the model -> `scalars`, a vector's name, or a list of them that are joined",
+    "needed there if there are vectors, and with several inputs where a scaler speaks of all",
+    "inputs": "input of the model -> `scalars`, a vector's name, or a list of them that are joined; not "
+    "needed where the inputs' names are among `names`",
     "output": "which output is meant, where the model has several that are no labels",
-    "output_kind": "`probability` or `logits`; needed where neither the output's name nor the node that "
-    "makes it tells",
-    "classes": "names of the output's columns; the one named none, ok, placed or success is 1 - P(failed)",
-    "positive_class": "place, or name, of the class that means failed; 1 if absent and there are two",
+    "output_kind": "`probability` (also sigmoid, softmax) or `logits`; needed where neither the output's "
+    "name nor the node that makes it tells, or they contradict each other",
+    "classes": "names of the output's columns, or of a map's values; one named none, ok, placed, success, "
+    "not failed, 0 or false means placed; two if there is one column, which is the chance of the second; a "
+    "single name is that of a column of labels and says nothing",
+    "positive_class": "name, else place, of the class that means failed; needed unless one class is known "
+    "to mean placed; 1 if there are no names and two columns",
     "threshold": "0.5 if absent",
-    "categories": "column -> {value: code} for columns of words among scalar_columns",
+    "categories": "column -> {value: code} for columns of words among scalar_columns; numbers in such a "
+    "column are compared as numbers, truth values as true and false or 1 and 0",
     "unknown_value": "code of a word that `categories` lacks; without it such a word is refused",
-    "missing_value": "code of a null or an absent column of words; without it such a row is refused",
-    "scaling_in_graph": "true where the model scales by itself and scaler_* are for information",
+    "missing_value": "code of a null, a NaN or an absent column of words; without it such a row is refused",
+    "scaling_in_graph": "true where the model scales by itself or is fed numbers as they are; scaler_* are "
+    "then for information",
     "model_sha256": "SHA-256 of the model's file; another file is refused",
 }
 
 
+INPUT_NAMES: dict[str, tuple[str, ...]] = {
+    "scalars": ("scalar", "numeric", "num", "features", "scalar_features", "x_scalar", "x_scalars", "x_num"),
+    "server_bitmap": ("bitmap", "servers", "x_bitmap", "x_server_bitmap", "server_bits"),
+    "leaf_utilization": ("leaf", "leaves", "leaf_util", "x_leaf", "x_leaf_utilization", "utilization"),
+    "budget_remaining": ("budget", "x_budget", "x_budget_remaining"),
+}
+# What is fed -> names of a model's inputs, in any case of letters, that say without `inputs` what they want.
+
+
 def bundle_json_schema() -> dict[str, Any]:
     """JSON Schema of our bundles; under x-foreign, what is read of others and in which spellings."""
-    foreign = {key: {"means": means, "aliases": list(ALIASES.get(key, ()))} for key, means in FOREIGN.items()}
+    foreign: dict[str, dict[str, Any]] = {
+        key: {"means": means, "aliases": list(ALIASES.get(key, ()))} for key, means in FOREIGN.items()
+    }
+    foreign["inputs"]["names"] = {block: list(names) for block, names in INPUT_NAMES.items()}
     return Bundle.model_json_schema() | {"x-foreign": foreign}

@@ -6,6 +6,7 @@ Not here: values; how a placement is decided (placement/kernel/).
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 from typing import Annotated, Self
 
@@ -62,6 +63,11 @@ class ClusterConfig(Frozen):
         """Optical switches of the cluster: the length of `budget_remaining`."""
         return self.rails * self.planes
 
+    @property
+    def sha256(self) -> str:
+        """What tells it from every other cluster."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
 
 class GpuShare(Frozen):
     """How many of all jobs ask for so many GPUs in each of their servers."""
@@ -75,7 +81,7 @@ class WorkloadConfig(Frozen):
 
     offered_load: PositiveFloat
     # Server-seconds asked for over server-seconds there are.
-    daily_amplitude: Part
+    daily_amplitude: Annotated[float, Field(ge=0.0, lt=1.0)]
     min_servers: PositiveInt
     max_servers: PositiveInt
     gpus: Annotated[tuple[GpuShare, ...], Field(min_length=1)]

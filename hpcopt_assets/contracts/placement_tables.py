@@ -82,6 +82,7 @@ PLACEMENT_SNAPSHOTS = Table(
         word("part", "what the row is used for, in order of time", v.SnapshotPart.words()),
         word("allocation", "which SUs a job is given servers in", v.Allocation.words()),
         text("ring_orders", "orders of the SUs on a ring that are tried, joined by commas"),
+        text("cluster_sha256", "SHA-256 of all that the config says of the cluster"),
         *SCALARS,
         *VECTORS,
         FAILED,
@@ -133,7 +134,12 @@ PLACEMENT_PREDICTIONS = Table(
     "One row per snapshot: the chance that the job cannot be placed, and why.",
     (
         ATTEMPT,
-        word("part", "what the model used the snapshot for", v.SnapshotPart.words()),
+        word(
+            "part",
+            "what the model used the snapshot for; null if it was not fitted on these",
+            v.SnapshotPart.words(),
+            nullable=True,
+        ),
         real("p_failed", "chance that it fails", "probability", nullable=False, hi=1.0),
         real(
             "p_servers",

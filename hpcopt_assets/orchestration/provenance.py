@@ -50,13 +50,18 @@ def fingerprint(configs: Path) -> str:
     return digest.hexdigest()
 
 
-def code_version(rooms: tuple[str, ...], reads: tuple[Frozen, ...]) -> str:
-    """Version of an asset: its rooms' and the floors' source, and exactly the config models it reads."""
+def code_version(rooms: tuple[str, ...], reads: tuple[Frozen, ...], files: tuple[Path, ...] = ()) -> str:
+    """Version of an asset: its rooms' and the floors' source, and exactly the config models it reads.
+
+    `files`: what a config names and no asset makes; one that is not there counts as empty.
+    """
     digest = hashlib.sha256()
     for folder in (*FLOORS, *rooms):
         digest.update(source_hash(folder).encode())
     for model in reads:
         digest.update(type(model).__name__.encode() + model.model_dump_json().encode())
+    for path in files:
+        digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
     return digest.hexdigest()[:VERSION_DIGITS]
 
 

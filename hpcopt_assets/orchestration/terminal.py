@@ -6,14 +6,24 @@ Out: lines and tables on standard output (rows are never folded when it is piped
 
 from __future__ import annotations
 
+import os
 import sys
 
 PIPED_WIDTH = 10_000
 
 
 def say(text: str = "") -> None:
-    """A line on standard output."""
-    sys.stdout.write(f"{text}\n")
+    """A line on standard output; a reader that has seen enough ends the command, quietly."""
+    try:
+        sys.stdout.write(f"{text}\n")
+    except BrokenPipeError:
+        sys.exit(reader_has_gone())
+
+
+def reader_has_gone() -> int:
+    """What is still held back goes nowhere; exit code of a command whose reader closed the pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def complain(text: str) -> None:

@@ -8,6 +8,7 @@ cluster.py    attempts, one after the other    train.py       a model from snaps
 workload.py   jobs and uplink failures         graph.py         preprocessing as ONNX nodes (tables.py),
 kernel/       the exact decision               trees.py         trees that float32 holds,
 snapshots.py  the table of them                calibration.py   chances and a threshold
-predict.py    any model on any rows: bundles.py, layout.py, feeding.py read how; command.py, explain.py say it
+predict.py    any model on any rows: bundles.py, layout.py (scalers.py, outputs.py, classes.py) read how,
+              feeding.py, categories.py and domains.py check rows; command.py, explain.py say it
 score.py      measures; rivals.py what is measured; study.py admission; pictures.py, summary.py a look at it
 """

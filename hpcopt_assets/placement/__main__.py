@@ -6,6 +6,7 @@ In:  arguments.   Out: lines on standard output; exit code 2 where the input is 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -28,6 +29,9 @@ def main(arguments: list[str]) -> int:
     try:
         for line in predict_lines(Asked(**given)):
             sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; what is still held back goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (HpcoptError, OSError) as error:
         said = InputError.of_system(error) if isinstance(error, OSError) else error
         sys.stderr.write(f"hpcopt: {said}\n")

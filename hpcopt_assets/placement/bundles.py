@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,17 +18,24 @@ from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN, FORMAT, B
 
 SCALARS = "scalars"
 # The block of all scalar columns, beside one block a vector.
+FAMILY = "hpcopt-placement"
+OURS = {"derived_features", "cause_output"}
+# Keys that only bundles of ours have.
 LENGTH_ENDINGS = ("_length", "_len", "_dim", "_size")
 NEXT_STEP = "See docs/placement.md and schemas/placement_bundle.json for the keys and their spellings."
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a bundle tells; keys as in FOREIGN. `own`: the bundle, where it is one of ours."""
+    """What a bundle tells; keys as in FOREIGN. `own`: the bundle, where it is one of ours.
+
+    `unread`: lists of numbers under keys that have no meaning here.
+    """
 
     where: str
     keys: Mapping[str, Any]
     own: Bundle | None
+    unread: Mapping[str, list[float]] = field(default_factory=dict)
 
     def refuse(self, found: str, needed: str) -> InputError:
         """The error that this bundle cannot be used."""
@@ -39,7 +46,7 @@ class Told:
         values = self.keys.get(key)
         if values is None:
             return None
-        if not isinstance(values, list) or not all(_is_number(value) for value in values):
+        if not isinstance(values, list) or not all(is_number(value) for value in values):
             raise self.refuse(f"{key}: {_short(values)}", "a list of finite numbers")
         return [float(value) for value in values]
 
@@ -55,6 +62,17 @@ class Told:
             raise self.refuse(f"{key}: a name twice in {_short(values)}", "each once")
         return list(values)
 
+    def names(self, key: str) -> list[str] | None:
+        """The same of names that may be numbers or truth values, as words."""
+        values = self.keys.get(key)
+        if not isinstance(values, list):
+            return self.words(key)
+        if not all(isinstance(value, str | int) for value in values):
+            raise self.refuse(f"{key}: {_short(values)}", "a list of names")
+        if len(set(map(str, values))) < len(values):
+            raise self.refuse(f"{key}: a name twice in {_short(values)}", "each once")
+        return [str(value) for value in values]
+
 
 def read_bundle(text: str, where: str) -> Told:
     """Raises InputError where it is no JSON object, or says that it is ours and is not."""
@@ -64,7 +82,8 @@ def read_bundle(text: str, where: str) -> Told:
         raise InputError(f"no JSON ({error})", "a bundle.json", where, NEXT_STEP) from error
     if not isinstance(content, dict):
         raise InputError(f"a {type(content).__name__}", "a JSON object", where, NEXT_STEP)
-    if content.get("format") == FORMAT:
+    named = content.get("format")
+    if named == FORMAT:
         try:
             own = Bundle.model_validate(content)
         except ValidationError as error:
@@ -77,10 +96,31 @@ def read_bundle(text: str, where: str) -> Told:
                 NEXT_STEP,
             ) from error
         return Told(where, json.loads(own.model_dump_json()), own)
+    if str(named).startswith(FAMILY) or (named is None and OURS & set(content)):
+        raise InputError(
+            "no key format" if named is None else f"format: {named!r}",
+            f"{FORMAT}, as a bundle of ours has it",
+            where,
+            "Train the model again, or take the bundle as it was written.",
+        )
     keys = {key: value for key in FOREIGN for value in _found(content, key, where)}
     if isinstance(keys.get("vectors"), list):
         keys["vectors"] = [_with_length(content, vector) for vector in keys["vectors"]]
-    return Told(where, keys, None)
+    return Told(where, keys, None, _unread(content))
+
+
+def _unread(content: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Lists of numbers, of the bundle or of an object in it, under no spelling of any key."""
+    flat = dict(content)
+    for key, value in content.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{inner}": item for inner, item in value.items()}
+    known = {*FOREIGN, *(spelling for some in ALIASES.values() for spelling in some)}
+    return {
+        key: value
+        for key, value in flat.items()
+        if key not in known and isinstance(value, list) and value and all(map(is_number, value))
+    }
 
 
 def _with_length(content: Mapping[str, Any], vector: Any) -> Any:
@@ -105,7 +145,8 @@ def _found(content: Mapping[str, Any], key: str, where: str) -> list[Any]:
     return list(values.values())[:1]
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether it is a finite number of a JSON file."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
 
 

@@ -17,6 +17,7 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.measures.classification import accuracy, counts, f1, precision, recall
 from hpcopt_assets.measures.schedule import BoolArray
+from hpcopt_assets.placement.categories import at_first, unfit
 from hpcopt_assets.placement.explain import what_moved
 from hpcopt_assets.placement.feeding import blocks_of
 from hpcopt_assets.placement.predict import Chances, open_predictor
@@ -77,11 +78,9 @@ def predict_lines(asked: Asked) -> Iterator[str]:
 
 def likely_causes(chances: Chances) -> list[str | None]:
     """For each row the most likely cause should it fail; None where the model tells none."""
-    if chances.by_cause is None:
-        return [None] * chances.failed.size
-    if_failed = chances.by_cause.copy()
-    if_failed[:, chances.causes.index(PlacementCause.NONE)] = -1.0
-    return [chances.causes[i].value for i in np.argmax(if_failed, axis=1)]
+    likely = chances.likely()
+    words = PlacementCause.words()
+    return [None] * chances.failed.size if likely is None else [words[code] for code in likely]
 
 
 def _rows(asked: Asked) -> pl.DataFrame:
@@ -100,9 +99,10 @@ def _labels(frame: pl.DataFrame, name: str, where: str) -> BoolArray:
     if name not in frame.columns:
         raise InputError(f"no column {name}", "the column of labels", where, "Change --label_col.")
     column = frame[name]
-    is_label = column.dtype == pl.Boolean or (column.dtype.is_numeric() and column.is_in([0, 1]).all())
-    if not is_label or column.null_count():
-        raise InputError(
-            f"column {name}: {column.dtype}", "true and false, or 1 and 0", where, "Name another."
-        )
-    return column.cast(pl.Boolean).to_numpy()
+    if not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        raise unfit(column, "true and false, or 1 and 0", where, f"type {column.dtype}")
+    labels = column.cast(pl.Float64)
+    is_label = ((labels == 0) | (labels == 1)).fill_null(False)
+    if not is_label.all():
+        raise unfit(column, "true and false, or 1 and 0", where, at_first(column, ~is_label))
+    return (labels == 1).to_numpy()

@@ -27,8 +27,7 @@ def what_moved(predictor: Predictor, blocks: dict[str, Array], failed: Array) ->
     empty cluster: 0, and all of its budget. Inputs that say the same share what they do.
     """
     columns = predictor.layout.columns
-    told = predictor.told.numbers("scaler_mean")
-    usual = np.array(told[: len(columns)] if told else blocks[SCALARS].mean(axis=0), np.float32)
+    usual = predictor.layout.usual or blocks[SCALARS].mean(axis=0)
     names = [*columns, *predictor.layout.vectors]
     moved = np.empty((len(failed), len(names)))
     for i, name in enumerate(names):

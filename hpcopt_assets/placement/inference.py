@@ -13,8 +13,10 @@ from hpcopt_assets.placement.command import likely_causes
 from hpcopt_assets.placement.predict import Predictor
 
 
-def predictions(predictor: Predictor, snapshots: pl.DataFrame, batch_rows: int) -> pl.DataFrame:
-    """`placement_predictions` of all rows, in their order."""
+def predictions(
+    predictor: Predictor, snapshots: pl.DataFrame, batch_rows: int, data_sha256: str
+) -> pl.DataFrame:
+    """`placement_predictions` of all rows, in order; `part` is unknown to a model of other snapshots."""
     chances = predictor.chances(snapshots, "placement_snapshots", batch_rows)
     failing = [cause for cause in PlacementCause if cause is not PlacementCause.NONE]
     by_cause = chances.by_cause
@@ -24,6 +26,7 @@ def predictions(predictor: Predictor, snapshots: pl.DataFrame, batch_rows: int) 
     }
     return PLACEMENT_PREDICTIONS.shape(
         snapshots.select("attempt", "part", "l1_failed", "failure_cause").with_columns(
+            part=pl.col("part") if predictor.is_fitted_on(data_sha256) else pl.lit(None, pl.String),
             p_failed=pl.Series(chances.failed),
             likely_cause=pl.Series(likely_causes(chances), dtype=pl.String),
             is_predicted_failed=pl.Series(chances.failed >= predictor.layout.threshold),

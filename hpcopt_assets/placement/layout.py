@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hpcopt_assets.contracts.placement_bundle import INPUT_NAMES
 from hpcopt_assets.placement.bundles import SCALARS, Told
+from hpcopt_assets.placement.categories import Categories, read_categories
 from hpcopt_assets.placement.outputs import Output, Port, read_output
-
-BLOCK_NAMES: dict[str, tuple[str, ...]] = {
-    SCALARS: ("scalar", "numeric", "num", "features", "scalar_features", "x_scalar", "x_scalars", "x_num"),
-    "server_bitmap": ("bitmap", "servers", "x_bitmap", "x_server_bitmap", "server_bits"),
-    "leaf_utilization": ("leaf", "leaves", "leaf_util", "x_leaf", "x_leaf_utilization", "utilization"),
-    "budget_remaining": ("budget", "x_budget", "x_budget_remaining"),
-}
-# Names of inputs that say without a bundle's help what they want.
+from hpcopt_assets.placement.scalers import Scaler, read_scalers
 
 
 @dataclass(frozen=True)
@@ -26,19 +21,19 @@ class Layout:
     """All that is needed to feed a model and to read what it says."""
 
     columns: tuple[str, ...]
-    vectors: Mapping[str, int | None]
+    vectors: Mapping[str, int]
     inputs: Mapping[str, tuple[str, ...]]
     # Input -> blocks that are joined, in order.
     doubles: frozenset[str]
     # Inputs that want float64.
+    is_one_row: bool
+    # Whether the model takes one row at a time.
     output: Output
-    mean: tuple[float, ...] | None
-    scale: tuple[float, ...] | None
-    scales_vectors: bool
-    # Whether the scaler speaks of all that is fed, not of the scalars alone.
-    categories: Mapping[str, Mapping[str, float]]
-    unknown: float | None
-    missing: float | None
+    scalers: Mapping[str, Scaler]
+    # Of the blocks that are scaled before they are fed.
+    usual: tuple[float, ...] | None
+    # Means of the scalars in training.
+    categories: Categories
     threshold: float
 
 
@@ -51,38 +46,31 @@ def read_layout(told: Told, inputs: Sequence[Port], outputs: Sequence[Port]) -> 
     blocks = {SCALARS: len(columns), **vectors}
     fed = _own_inputs(told) or _inputs(told, inputs, blocks)
     lengths = _checked_widths(told, inputs, fed, blocks)
-    mean, scale = told.numbers("scaler_mean"), told.numbers("scaler_scale")
-    if (mean is None) != (scale is None):
-        raise told.refuse("one of scaler_mean and scaler_scale", "both or neither")
-    if told.keys.get("scaling_in_graph"):
-        mean = scale = None
-    everything = sum(lengths[block] or 0 for blocks_of in fed.values() for block in blocks_of)
-    if mean is not None and scale is not None:
-        if len(mean) != len(scale) or len(mean) not in (len(columns), everything):
-            raise told.refuse(
-                f"{len(mean)} of scaler_mean, {len(scale)} of scaler_scale",
-                f"{len(columns)} of each for the scalars, or {everything} for all that is fed",
-            )
-        if min(scale) <= 0:
-            raise told.refuse(f"scaler_scale with {min(scale)}", "numbers above 0")
-    categories = told.keys.get("categories") or {}
-    foreign = [column for column in categories if column not in columns]
-    if foreign:
-        raise told.refuse(f"categories of {', '.join(foreign)}", "categories of scalar_columns")
+    scalers = read_scalers(told, fed, lengths)
+    means = scalers[SCALARS].mean.tolist() if SCALARS in scalers else told.numbers("scaler_mean")
     return Layout(
         columns=tuple(columns),
         vectors={name: lengths[name] for name in vectors},
         inputs=fed,
         doubles=frozenset(port.name for port in inputs if port.kind == "tensor(double)"),
+        is_one_row=_is_one_row(told, inputs),
         output=read_output(told, outputs),
-        mean=None if mean is None else tuple(mean),
-        scale=None if scale is None else tuple(scale),
-        scales_vectors=mean is not None and len(mean) != len(columns),
-        categories=categories,
-        unknown=told.keys.get("unknown_value"),
-        missing=told.keys.get("missing_value"),
+        scalers=scalers,
+        usual=tuple(means) if means and len(means) == len(columns) else None,
+        categories=read_categories(told, columns),
         threshold=_threshold(told),
     )
+
+
+def _is_one_row(told: Told, ports: Sequence[Port]) -> bool:
+    """Whether the batch was fixed at one row when the model was exported."""
+    batches = {port.shape[0] for port in ports}
+    if not batches <= {1, None}:
+        raise told.refuse(
+            f"a model whose batch is fixed at {', '.join(map(str, sorted(batches - {None})))} rows",  # type: ignore[type-var]
+            "a model exported with any number of rows, or one",
+        )
+    return 1 in batches
 
 
 def _threshold(told: Told) -> float:
@@ -125,6 +113,11 @@ def _inputs(
     """Blocks of each input: as `inputs` says, else by the inputs' names, else all to the only one."""
     given = told.keys.get("inputs")
     if isinstance(given, dict):
+        for name, what in given.items():
+            if not isinstance(what, str | list) or not all(isinstance(block, str) for block in what):
+                raise told.refuse(
+                    f"inputs: {name}: {what!r}", "`scalars`, a vector's name, or a list of them"
+                )
         fed = {name: tuple([what] if isinstance(what, str) else what) for name, what in given.items()}
     elif len(ports) == 1:
         order = told.words("input_order")
@@ -134,8 +127,14 @@ def _inputs(
                 "input_order, in which they are joined",
             )
         fed = {ports[0].name: tuple(order or blocks)}
+    elif len(ports) > len(blocks):
+        raise told.refuse(
+            f"{len(ports)} inputs, {', '.join(port.name for port in ports)}, for {', '.join(blocks)}; "
+            f"{'too few' if len(blocks) > 1 else 'no key'} vectors",
+            "vectors: the columns of lists that go to the other inputs",
+        )
     else:
-        named = {spelling: block for block in blocks for spelling in (block, *BLOCK_NAMES.get(block, ()))}
+        named = {spelling: block for block in blocks for spelling in (block, *INPUT_NAMES.get(block, ()))}
         unknown = [port.name for port in ports if port.name.lower() not in named]
         if unknown:
             raise told.refuse(
@@ -151,7 +150,7 @@ def _inputs(
 
 def _checked_widths(
     told: Told, ports: Sequence[Port], fed: Mapping[str, tuple[str, ...]], blocks: Mapping[str, int | None]
-) -> dict[str, int | None]:
+) -> dict[str, int]:
     """Lengths of the blocks, those that the bundle leaves open taken from the model; all must agree."""
     lengths = dict(blocks)
     declared = {port.name: port for port in ports}
@@ -177,7 +176,8 @@ def _checked_widths(
                 f"a bundle of {total} numbers for input {name} ({told_of}) and a model of {port.width}",
                 "a bundle and a model that belong together",
             )
-    unknown = [block for block, length in lengths.items() if length is None]
+    known = {block: length for block, length in lengths.items() if length is not None}
+    unknown = [block for block in lengths if block not in known]
     if unknown:
         raise told.refuse(f"no length of {', '.join(unknown)}", "vectors: the length of each")
-    return lengths
+    return known

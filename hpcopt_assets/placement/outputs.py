@@ -1,7 +1,7 @@
 """Where a model's outputs hold the chance of failure.
 
 In:  what a bundle tells, what an ONNX model declares.   Out: `Output`; the chance from what the model said.
-Not here: inputs (layout.py).
+Not here: inputs (layout.py), which class means failed (classes.py).
 """
 
 from __future__ import annotations
@@ -16,11 +16,21 @@ import numpy.typing as npt
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, Told
+from hpcopt_assets.placement.classes import PLAIN, Classes, read_classes
 
 Array = npt.NDArray[Any]
-FINE = {"none", "ok", "placed", "success", "not failed", "not_failed", "0"}
-# Names of the class that means the job can be placed.
-BINARY = 2
+PROBABILITY, LOGITS = "probability", "logits"
+KINDS = {
+    PROBABILITY: PROBABILITY,
+    "proba": PROBABILITY,
+    "probabilities": PROBABILITY,
+    "sigmoid": PROBABILITY,
+    "softmax": PROBABILITY,
+    LOGITS: LOGITS,
+}
+# What output_kind may say.
+MAKERS = {"Sigmoid": PROBABILITY, "Softmax": PROBABILITY, "Gemm": LOGITS}
+# What an output is by the node that makes it; Gemm stands for every sum of products (predict.py).
 
 
 @dataclass(frozen=True)
@@ -45,16 +55,18 @@ class Port:
 class Output:
     """Where the chance of failure is found.
 
-    `kind`: probability or logits. `failed`: the column (or key) that means failed; None where the only
-    column does. `fine`: the column of 1 - P(failed), which then counts. `causes`: columns by cause.
+    `kind`: probability or logits. `causes`: columns of `cause_port` by cause.
     """
 
     port: Port
     kind: str
-    failed: int | str | None = None
-    fine: int | None = None
+    classes: Classes = PLAIN
     causes: tuple[PlacementCause, ...] = ()
     cause_port: str | None = None
+
+    def misread(self, found: str, needed: str) -> InputError:
+        """The error that the model said something else than its bundle has it."""
+        return InputError(found, needed, f"output {self.port.name} of the model", NEXT_STEP)
 
 
 def read_output(told: Told, ports: Sequence[Port]) -> Output:
@@ -65,41 +77,20 @@ def read_output(told: Told, ports: Sequence[Port]) -> Output:
         if missing:
             raise told.refuse(f"a model without the output {', '.join(missing)}", "the model of this bundle")
         return Output(
-            by_name[told.own.output], "probability", causes=told.own.classes, cause_port=told.own.cause_output
+            by_name[told.own.output],
+            PROBABILITY,
+            causes=told.own.classes,
+            cause_port=told.own.cause_output,
         )
     port = _chance_port(told, ports)
-    classes = told.words("classes") or []
-    positive = told.keys.get("positive_class")
-    if "map" in port.kind:
-        return Output(port, "probability", failed=_key(positive, classes))
-    width = port.width
-    kind = told.keys.get("output_kind") or _kind(port)
-    if kind in ("sigmoid", "softmax", "proba", "probabilities"):
-        kind = "probability"
-    if kind not in ("probability", "logits"):
+    is_map = "map" in port.kind
+    kind = _kind(told, port) or (PROBABILITY if is_map else "")
+    if not kind:
         raise told.refuse(
             f"output {port.name}, which may be probabilities or logits; no key output_kind",
             "output_kind: probability or logits",
         )
-    if width in (1, None) and not classes:
-        return Output(port, str(kind))
-    fine = [i for i, name in enumerate(classes) if name.lower() in FINE]
-    if isinstance(positive, int) and not isinstance(positive, bool):
-        failed: int | None = positive
-    elif positive in classes:
-        failed = classes.index(str(positive))
-    elif width == BINARY:
-        failed = 1 - fine[0] if len(fine) == 1 else 1
-    else:
-        failed = None
-    if failed is None and (len(fine) != 1 or width != len(classes)):
-        raise told.refuse(
-            f"output {port.name} with {width} columns; no key classes of which one means placed",
-            "classes or positive_class: which column means failed",
-        )
-    if failed is not None and not 0 <= failed < (width or BINARY):
-        raise told.refuse(f"positive_class {failed}", f"a column of output {port.name}")
-    return Output(port, str(kind), failed=failed, fine=None if failed is not None else fine[0])
+    return Output(port, kind, read_classes(told, None if is_map else port.width, f"output {port.name}"))
 
 
 def _chance_port(told: Told, ports: Sequence[Port]) -> Port:
@@ -122,52 +113,58 @@ def _chance_port(told: Told, ports: Sequence[Port]) -> Port:
     return chances[0]
 
 
-def _kind(port: Port) -> str:
-    """Probability or logits, from the output's name or the node that makes it; empty where neither tells."""
-    name = port.name.lower()
+def _kind(told: Told, port: Port) -> str:
+    """Probability or logits: what the bundle says, else the output's name, and the node that makes it.
+
+    Empty where nothing tells; refused where two of them contradict each other.
+    """
+    said = told.keys.get("output_kind")
+    if said is not None and (not isinstance(said, str) or said.lower() not in KINDS):
+        raise told.refuse(f"output_kind: {said!r}", "output_kind: probability or logits")
+    name, by_name = port.name.lower(), ""
     if "logit" in name:
-        return "logits"
-    if port.made_by in ("Sigmoid", "Softmax") or "prob" in name or name.startswith("p_"):
-        return "probability"
-    return "logits" if port.made_by in ("Gemm", "MatMul", "Add") else ""
+        by_name = LOGITS
+    elif "prob" in name or name.startswith("p_"):
+        by_name = PROBABILITY
+    told_as, by_node = by_name if said is None else KINDS[said.lower()], MAKERS.get(port.made_by, "")
+    if told_as and by_node and told_as != by_node:
+        what = f"named {port.name}" if said is None else f"of output_kind {said}"
+        raise told.refuse(
+            f"an output {what} whose last node makes {by_node} ({port.made_by})", f"output_kind: {by_node}"
+        )
+    return told_as or by_node
 
 
-def _key(positive: Any, classes: Sequence[str]) -> int | str:
-    """The key of a list of maps that means failed."""
-    if positive is not None:
-        return positive if isinstance(positive, int) else str(positive)
-    bad = [name for name in classes if name.lower() not in FINE]
-    return bad[0] if len(bad) == 1 else 1
-
-
-def chance_of_failure(said: Any, output: Output) -> Array:
+def chance_of_failure(said: Any, output: Output, rows: int) -> Array:
     """P(failed) of each row, float64."""
     if isinstance(said, list):  # a list of maps, as converters of scikit-learn make by default
-        key = output.failed
-        keys = [key, str(key), int(str(key))] if str(key).isdigit() else [key]
-        return np.array([_of_map(row, keys) for row in said], np.float64)
-    values = np.asarray(said, np.float64)
-    values = values.reshape(len(values), -1)
-    failed = output.failed
-    if failed is None and output.fine is None and values.shape[1] == BINARY:
-        failed = 1  # two columns where the model did not say how many
-    if failed is None and output.fine is None:
-        return _sigmoid(values[:, 0]) if output.kind == "logits" else values[:, 0]
-    if output.kind == "logits":
+        values = np.array([_of_map(row, output) for row in said], np.float64)
+    else:
+        values = np.asarray(said, np.float64)
+    if values.ndim == 0 or len(values) != rows:
+        found = "one number" if values.ndim == 0 else f"{len(values)} rows"
+        raise output.misread(f"{found} of {rows} rows fed", "an answer for each row")
+    values = values.reshape(rows, -1) if rows else np.empty((0, 1))
+    classes, width = output.classes, values.shape[1]
+    if width == 1 and classes.is_last_of_two:
+        return _sigmoid(values[:, 0]) if output.kind == LOGITS else values[:, 0]
+    if width != len(classes.names):
+        raise output.misread(f"{width} columns", f"one for each of classes {', '.join(classes.names)}")
+    if output.kind == LOGITS:
         values = np.exp(values - values.max(axis=1, keepdims=True))
         values /= values.sum(axis=1, keepdims=True)
-    if output.fine is not None:
-        return 1.0 - values[:, output.fine]
-    return np.asarray(values[:, int(failed or 0)])
+    of_class = np.asarray(values[:, classes.at])
+    return of_class if classes.means_failed else 1.0 - of_class
 
 
-def _of_map(row: dict[Any, float], keys: list[Any]) -> float:
-    for key in keys:
-        if key in row:
-            return row[key]
-    raise InputError(
-        f"a map of {', '.join(map(str, row))}", f"the key {keys[0]}", "the model's output", NEXT_STEP
-    )
+def _of_map(row: dict[Any, float], output: Output) -> list[float]:
+    """A map's values in the order of the classes, whose names, or else places, are its keys."""
+    names = output.classes.names
+    numbers = [int(name) if name.isdecimal() else name for name in names]
+    for keys in (names, numbers, range(len(names)), [str(place) for place in range(len(names))]):
+        if set(keys) == set(row):
+            return [row[key] for key in keys]
+    raise output.misread(f"a map of {', '.join(map(str, row))}", f"the keys {', '.join(names)} (classes)")
 
 
 def _sigmoid(values: Array) -> Array:

@@ -15,7 +15,6 @@ from hpcopt_assets.placement.score import Answer, Truth
 from hpcopt_assets.plots.style import Drawing
 from hpcopt_assets.plots.unit import Curve, Spot, Square, share_table, unit_squares
 
-BINS = 10
 WORDS = {
     PlacementMethod.MODEL: "model",
     PlacementMethod.COUNT_SERVERS: "counting servers",
@@ -30,13 +29,13 @@ CAUSES = {
 
 
 def model_figures(
-    truth: Truth, model: Answer, rules: Mapping[PlacementMethod, Answer]
+    truth: Truth, model: Answer, rules: Mapping[PlacementMethod, Answer], bins: int
 ) -> tuple[Drawing, ...]:
-    """Reliability, ROC and precision-recall, and confusion by cause."""
-    return _reliability(truth, model), _curves(truth, model, rules), _confusion(truth, model)
+    """Reliability in so many bins, ROC and precision-recall, and confusion by cause."""
+    return _reliability(truth, model, bins), _curves(truth, model, rules), _confusion(truth, model)
 
 
-def _reliability(truth: Truth, model: Answer, bins: int = BINS) -> Drawing:
+def _reliability(truth: Truth, model: Answer, bins: int) -> Drawing:
     at = bin_of(model.chance, bins)
     rows = np.bincount(at, minlength=bins)
     said = ratio(np.bincount(at, model.chance, bins), rows)

@@ -19,15 +19,16 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_config import ClusterConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, SCALARS, Told, read_bundle
+from hpcopt_assets.placement.domains import refuse_rows_of_another_cluster, refuse_what_no_cluster_has
 from hpcopt_assets.placement.feeding import blocks_of, scaled
 from hpcopt_assets.placement.layout import Layout, read_layout
 from hpcopt_assets.placement.outputs import Port, chance_of_failure
-from hpcopt_assets.placement.session import open_session
+from hpcopt_assets.placement.session import BATCH_ROWS, open_session
 
 Array = npt.NDArray[Any]
-BATCH_ROWS = 4096
 PASSING = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast")
 # Operators that change no value.
+CONSTANT = "Constant"
 
 
 class Chances(NamedTuple):
@@ -36,6 +37,20 @@ class Chances(NamedTuple):
     failed: Array
     by_cause: Array | None
     causes: tuple[PlacementCause, ...]
+
+    def likely(self) -> Array | None:
+        """Code of each row's most likely cause should it fail; None where the model tells none."""
+        if self.by_cause is None:
+            return None
+        if_failed = self.by_cause.copy()
+        if_failed[:, self.causes.index(PlacementCause.NONE)] = -1.0
+        codes = np.array([cause.code for cause in self.causes])
+        return np.asarray(codes[np.argmax(if_failed, axis=1)])
+
+    def of(self, some: Array) -> Chances:
+        """Some of the rows."""
+        by_cause = None if self.by_cause is None else self.by_cause[some]
+        return Chances(self.failed[some], by_cause, self.causes)
 
 
 @dataclass(frozen=True)
@@ -48,18 +63,22 @@ class Predictor:
 
     def chances(self, frame: pl.DataFrame, where: str, batch_rows: int = BATCH_ROWS) -> Chances:
         """Score all rows; every one is checked before any is scored."""
-        self._check_rows(frame, where)
-        return self.of_blocks(blocks_of(frame, self.layout, where), batch_rows)
+        blocks = blocks_of(frame, self.layout, where)
+        if self.told.own is not None:
+            refuse_rows_of_another_cluster(frame, self.told.own.cluster, where)
+            refuse_what_no_cluster_has(blocks, self.told.own, where)
+        return self.of_blocks(blocks, batch_rows)
 
     def of_blocks(self, blocks: dict[str, Array], batch_rows: int = BATCH_ROWS) -> Chances:
         """Score checked blocks."""
         output, rows = self.layout.output, len(blocks[SCALARS])
         wanted = [output.port.name] + ([output.cause_port] if output.cause_port else [])
         failed, by_cause = [np.empty(0)], []
+        batch_rows = 1 if self.layout.is_one_row else batch_rows
         for lo in range(0, rows, batch_rows):
-            fed = scaled({name: values[lo : lo + batch_rows] for name, values in blocks.items()}, self.layout)
-            said = self.session.run(wanted, fed)
-            failed.append(chance_of_failure(said[0], output))
+            some = {name: values[lo : lo + batch_rows] for name, values in blocks.items()}
+            said = self._run(wanted, scaled(some, self.layout))
+            failed.append(chance_of_failure(said[0], output, len(some[SCALARS])))
             by_cause += said[1:]
         chances = np.concatenate(failed)
         if not np.isfinite(chances).all() or (chances < 0).any() or (chances > 1).any():
@@ -68,22 +87,20 @@ class Predictor:
             )
         return Chances(chances, np.concatenate(by_cause) if by_cause else None, output.causes)
 
-    def _check_rows(self, frame: pl.DataFrame, where: str) -> None:
-        """Rows that say how jobs are allocated must say what the model assumes."""
+    def _run(self, wanted: list[str], fed: dict[str, Array]) -> list[Any]:
+        try:
+            return list(self.session.run(wanted, fed))
+        except Exception as error:  # onnxruntime's errors have no common base
+            shapes = ", ".join(f"{name} {list(values.shape)}" for name, values in fed.items())
+            raise self.told.refuse(
+                f"inputs {shapes} on which the model fails ({' '.join(str(error).split())[:120]})",
+                "a bundle and rows that the model takes",
+            ) from error
+
+    def is_fitted_on(self, data_sha256: str) -> bool:
+        """Whether it is a model of ours, fitted on a part of these very snapshots."""
         own = self.told.own
-        if own is None:
-            return
-        assumed = {"allocation": own.cluster.allocation, "ring_orders": ",".join(own.cluster.ring_orders)}
-        for name, value in assumed.items():
-            if name in frame.columns:
-                other = frame[name].unique().drop_nulls().to_list()
-                if other and other != [value]:
-                    raise InputError(
-                        f"{name} {', '.join(map(str, other))}",
-                        f"{value}, which the model's features assume",
-                        where,
-                        "Train a model on such rows, or name the bundle of one.",
-                    )
+        return own is not None and own.training_data_sha256 == data_sha256
 
     def check_cluster(self, cluster: ClusterConfig) -> None:
         """InputError where the model is one of ours and was made for another cluster."""
@@ -104,15 +121,18 @@ def open_predictor(onnx: Path, bundle: Path, threads: int = 2) -> Predictor:
     found = hashlib.sha256(model).hexdigest()
     if said is not None and said != found:
         raise told.refuse(
-            f"a bundle of the model {said[:12]}... and the model {found[:12]}...", "the model of this bundle"
+            f"a bundle of the model {str(said)[:12]}... and the model {found[:12]}...",
+            "the model of this bundle",
         )
-    return predictor_of(model, told, str(onnx), threads)
+    return predictor_of(model, told, str(onnx), threads, str(onnx))
 
 
-def predictor_of(model: bytes, told: Told, where: str, threads: int = 2) -> Predictor:
-    """The same, of bytes."""
+def predictor_of(
+    model: bytes, told: Told, where: str, threads: int = 2, path: str | None = None
+) -> Predictor:
+    """The same, of bytes; weights beside the model are found if its path is given."""
     try:
-        session = open_session(model, threads)
+        session = open_session(path or model, threads)
     except Exception as error:  # onnxruntime's errors have no common base
         raise InputError(
             f"no model ({' '.join(str(error).split())[:120]})", "an ONNX model", where, NEXT_STEP
@@ -141,11 +161,21 @@ def _shape(item: Any) -> tuple[int | None, ...]:
 
 
 def _makers(model: bytes) -> dict[str, str]:
-    """Output -> operator of the node that makes it, for outputs that say nothing else of themselves."""
+    """Output -> operator of the node that makes it, for outputs that say nothing else of themselves.
+
+    A sum of products, and of numbers that are in the graph, is called Gemm whatever adds it up: that a bias
+    is added tells logits, that anything else is added tells nothing.
+    """
     import onnx
 
-    made: dict[str, str] = {}
-    for node in onnx.load_from_string(model).graph.node:  # in the order of their making
-        passed = made.get(node.input[0], "") if node.op_type in PASSING and node.input else node.op_type
-        made |= dict.fromkeys(node.output, passed)
+    graph = onnx.load_from_string(model).graph
+    made = dict.fromkeys((item.name for item in graph.initializer), CONSTANT)
+    for node in graph.node:  # in the order of their making
+        known = [made.get(name, "") for name in node.input]
+        by = node.op_type
+        if by in PASSING:
+            by = known[0] if known else ""
+        elif by == "MatMul" or (by == "Add" and "Gemm" in known and set(known) <= {"Gemm", CONSTANT}):
+            by = "Gemm"
+        made |= dict.fromkeys(node.output, by)
     return made

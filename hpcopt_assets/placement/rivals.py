@@ -16,13 +16,13 @@ import polars as pl
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause, PlacementMethod, Population, SnapshotPart
-from hpcopt_assets.placement.bundles import SCALARS
+from hpcopt_assets.placement.bundles import SCALARS, Told
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.cluster import draw_failures, simulate
 from hpcopt_assets.placement.graph import preprocessing
-from hpcopt_assets.placement.predict import Predictor
+from hpcopt_assets.placement.predict import Chances, Predictor
 from hpcopt_assets.placement.score import Answer, Truth, models_answer, rules_answers, score
-from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS, parts
+from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS
 from hpcopt_assets.placement.train import cause_codes, features_of, scaling
 from hpcopt_assets.placement.trees import fit_trees, raw_scores
 
@@ -37,7 +37,7 @@ class Seen:
     rows: Any
     blocks: dict[str, Array]
     truth: Truth
-    by_cause: Array
+    chances: Chances
 
     def of(self, some: Array) -> Seen:
         """Some of the rows."""
@@ -45,7 +45,7 @@ class Seen:
             type(self.rows)(*(values[some] for values in self.rows)),
             {name: values[some] for name, values in self.blocks.items()},
             Truth(self.truth.cause[some], self.truth.matching[some]),
-            self.by_cause[some],
+            self.chances.of(some),
         )
 
 
@@ -54,16 +54,18 @@ def seen_again(config: PlacementConfig, predictor: Predictor, rows: int, seed: i
     made = simulate(config, rows=rows, seed=seed, has_hidden=True)
     scalars = np.stack([made.records[name] for name in SCALAR_COLUMNS], axis=1).astype(np.float32)
     blocks = {SCALARS: scalars} | {name: getattr(made, name) for name in predictor.layout.vectors}
-    by_cause = predictor.of_blocks(blocks).by_cause
-    assert by_cause is not None  # noqa: S101 -- a model of ours tells causes; for the type checker
-    return Seen(made, blocks, Truth(made.records["cause"], made.records["matching_cause"]), by_cause)
+    truth = Truth(made.records["cause"], made.records["matching_cause"])
+    return Seen(made, blocks, truth, predictor.of_blocks(blocks))
 
 
-def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.DataFrame) -> pl.DataFrame:
-    """`placement_scores` of a model fitted on these snapshots of the generator's seed.
+def score_model(
+    config: PlacementConfig, predictor: Predictor, snapshots: pl.DataFrame, data_sha256: str
+) -> pl.DataFrame:
+    """`placement_scores` of a model fitted on these snapshots of the generator's seed, whose hash is given.
 
     Every choice (thresholds, the rules' chances, the plane-state trees) is made on the parts before `later`.
     """
+    _check_fitted_on(predictor.told, data_sha256, config.generator.seed)
     rows = snapshots.height
     same = seen_again(config, predictor, rows, config.generator.seed)
     if not np.array_equal(same.truth.cause, cause_codes(snapshots)):
@@ -73,7 +75,7 @@ def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.Dat
             "placement_snapshots",
             "Materialize placement_snapshots and placement_model again.",
         )
-    part = parts(config.split, rows)
+    part = snapshots["part"].to_numpy()
     other = seen_again(config, predictor, min(rows, config.score.other_rows), config.generator.other_seed)
     populations = {
         Population.LATER: same.of(part == SnapshotPart.LATER),
@@ -94,12 +96,25 @@ def score_model(config: PlacementConfig, predictor: Predictor, snapshots: pl.Dat
     for i, (population, some) in enumerate(populations.items(), start=1):
         chances = {PlacementMethod.VISIBLE_CEILING: drawn[i], PlacementMethod.PLANE_STATE: plane_state[i]}
         answers = {
-            PlacementMethod.MODEL: models_answer(some.by_cause, predictor.layout.threshold),
+            PlacementMethod.MODEL: models_answer(some.chances, predictor.layout.threshold),
             **{method: Answer(chance, chance >= limits[method]) for method, chance in chances.items()},
             **rules_answers(some.truth, third.truth),
         }
         scored.append(score(population, some.truth, answers, config.score))
     return pl.concat(scored)
+
+
+def _check_fitted_on(told: Told, data_sha256: str, seed: int) -> None:
+    """Later rows of other snapshots may be those that a model was fitted on."""
+    own = {} if told.own is None else told.own.model_dump()
+    for name, needed in (("training_data_sha256", data_sha256), ("training_seed", seed)):
+        if own.get(name) != needed:
+            raise EvidenceError(
+                f"a model of {name} {own.get(name)}",
+                f"{needed}, as the snapshots that it is scored on",
+                told.where,
+                "Materialize placement_snapshots and placement_model again.",
+            )
 
 
 def _threshold(config: PlacementConfig, chance: Array, third: Seen) -> float:

@@ -33,6 +33,7 @@ from hpcopt_assets.measures.classification import (
     ratio,
     recall,
 )
+from hpcopt_assets.placement.predict import Chances
 
 Array = npt.NDArray[Any]
 DIFFERENCES = (PlacementMeasure.F1, PlacementMeasure.BRIER, PlacementMeasure.ACCURACY)
@@ -70,22 +71,22 @@ class Answer(NamedTuple):
     likely: Array | None = None
 
 
-def models_answer(by_cause: Array, threshold: float) -> Answer:
-    """The answer of a model that tells P(cause) (rows, causes in the vocabulary's order)."""
-    failed = 1.0 - by_cause[:, PlacementCause.NONE.code].astype(np.float64)
-    return Answer(failed, failed >= threshold, 1 + np.argmax(by_cause[:, 1:], axis=1))
+def models_answer(chances: Chances, threshold: float) -> Answer:
+    """The answer of a model as it is served."""
+    return Answer(chances.failed, chances.failed >= threshold, chances.likely())
 
 
 def rules_answers(truth: Truth, known: Truth) -> dict[PlacementMethod, Answer]:
     """The counting rules; the chance of each answer is how often a failure followed it in `known`.
 
-    That is kinder to the rules than 1 and 0.
+    That is kinder to the rules than 1 and 0. An answer that was never given there has the share of failures.
     """
     answers = {}
     for method, foreseen in RULES.items():
         said, before = np.isin(truth.cause, foreseen), np.isin(known.cause, foreseen)
         of_no, of_yes = (
-            ratio(known.failed[before == yes].sum(), (before == yes).sum()) for yes in (False, True)
+            (known.failed[before == yes] if (before == yes).any() else known.failed).mean()
+            for yes in (False, True)
         )
         answers[method] = Answer(np.where(said, of_yes, of_no), said)
     return answers

@@ -34,6 +34,7 @@ def make_snapshots(config: PlacementConfig, *, rows: int, seed: int) -> pl.DataF
             ),
             "allocation": pl.repeat(config.cluster.allocation.value, rows, eager=True),
             "ring_orders": pl.repeat(",".join(config.cluster.ring_orders), rows, eager=True),
+            "cluster_sha256": pl.repeat(config.cluster.sha256, rows, eager=True),
         }
     )
     return PLACEMENT_SNAPSHOTS.shape(frame)

@@ -13,17 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_STUDY
-from hpcopt_assets.contracts.vocabulary import Admission, PlacementCause
+from hpcopt_assets.contracts.vocabulary import Admission, PlacementCause, PlacementMethod
 from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.cluster import draw_course, empty_cluster, empty_rows, entries
 from hpcopt_assets.placement.predict import Predictor
+from hpcopt_assets.placement.score import RULES
 from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS
 
 Array = npt.NDArray[Any]
 NONE = PlacementCause.NONE.code
-COUNTED = (PlacementCause.SERVERS.code, PlacementCause.UPLINKS_COUNT.code)
+COUNTED = RULES[PlacementMethod.COUNT_UPLINKS]
 TurnsAway = Callable[[Any, int], bool]
 # Of the row that shows the state, and the code of what would come of the attempt (which only the counting
 # rule looks at: its answer is exactly whether that is one of COUNTED).
@@ -31,6 +33,14 @@ TurnsAway = Callable[[Any, int], bool]
 
 def study_admission(config: PlacementConfig, predictor: Predictor) -> pl.DataFrame:
     """`placement_study`, a row for each of the configured rules: admit all, count, or ask the model."""
+    own = predictor.told.own
+    if own is not None and own.training_seed == config.study.seed:
+        raise EvidenceError(
+            f"study.seed {config.study.seed}, whose arrivals the model was fitted on",
+            "another seed",
+            predictor.told.where,
+            "Change study.seed, or materialize placement_snapshots and placement_model again.",
+        )
     rules: dict[Admission, TurnsAway] = {
         Admission.ADMIT_ALL: lambda _rows, _cause: False,
         Admission.COUNTING_RULE: lambda _rows, cause: cause in COUNTED,

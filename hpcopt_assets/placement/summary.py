@@ -34,11 +34,10 @@ def headline(scores: pl.DataFrame) -> pl.DataFrame:
     return of_methods.pivot("measure", index=["population", "method"], values="value")
 
 
-def later_figures(predictor: Predictor, snapshots: pl.DataFrame) -> tuple[Drawing, ...]:
+def later_figures(predictor: Predictor, snapshots: pl.DataFrame, bins: int) -> tuple[Drawing, ...]:
     """Figures of the model on the snapshots that it was not fitted on, with the counting rules."""
     later = snapshots.filter(part=SnapshotPart.LATER.value)
     chances = predictor.chances(later, "placement_snapshots")
     truth = Truth(cause_codes(later), np.full(later.height, -1))
-    assert chances.by_cause is not None  # noqa: S101 -- a model of ours tells causes; for the type checker
     rules = rules_answers(truth, truth)
-    return model_figures(truth, models_answer(chances.by_cause, predictor.layout.threshold), rules)
+    return model_figures(truth, models_answer(chances, predictor.layout.threshold), rules, bins)

@@ -7,6 +7,7 @@ Not here: scores on rows that nothing was chosen by (score.py).
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Any, NamedTuple
@@ -15,20 +16,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import Bundle, Calibration, Vector
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.vocabulary import PlacementCause, SnapshotPart
 from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.graph import DERIVED, FEATURES, OPSET, preprocessing
-from hpcopt_assets.placement.session import open_session
+from hpcopt_assets.placement.session import BATCH_ROWS, open_session
 from hpcopt_assets.placement.snapshots import SCALAR_COLUMNS, VECTOR_COLUMNS
 from hpcopt_assets.placement.trees import RAW, fit_trees, raw_scores, trees_as_onnx
 
 Array = npt.NDArray[Any]
 P_FAILED, P_CAUSE = "p_failed", "p_cause"
-BATCH_ROWS = 4096
 PACKAGES = ("hpcopt-assets", "lightgbm", "numpy", "onnx", "onnxmltools", "onnxruntime")
+
+
+ROWS_OF_A_PART = 10
+# Fewer to stop by, or to calibrate on, say nothing.
 
 
 class Trained(NamedTuple):
@@ -45,8 +50,24 @@ class Trained(NamedTuple):
         return softmax(raw, self.bundle.calibration.slope, np.array(self.bundle.calibration.intercepts))
 
 
+def rows_min(config: PlacementConfig) -> int:
+    """Fewest snapshots to train on: some in each part, and enough to fit that a tree can part them."""
+    split = config.split
+    later = 1.0 - split.fit_share - split.stop_share - split.calibrate_share
+    least = min(split.stop_share, split.calibrate_share, later)
+    of_all = max(2 * config.model.min_rows_per_leaf / split.fit_share, ROWS_OF_A_PART / least)
+    return math.ceil(of_all - 1e-6)
+
+
 def train(snapshots: pl.DataFrame, data_sha256: str, config: PlacementConfig) -> Trained:
     """Fit on the first part in time, stop on the second, calibrate and choose the threshold on the third."""
+    if snapshots.height < rows_min(config):
+        raise InputError(
+            f"{snapshots.height} rows",
+            f"at least {rows_min(config)} to fit, stop, calibrate and score by",
+            "placement_snapshots",
+            "Make more snapshots.",
+        )
     blocks, codes = fed(snapshots), cause_codes(snapshots)
     part = snapshots["part"].to_numpy()
     fit, stop, third = (part == of for of in (SnapshotPart.FIT, SnapshotPart.STOP, SnapshotPart.CALIBRATE))
@@ -83,6 +104,7 @@ def train(snapshots: pl.DataFrame, data_sha256: str, config: PlacementConfig) ->
         threshold=threshold,
         label_column="l1_failed",
         training_data_sha256=data_sha256,
+        training_seed=config.generator.seed,
         model_sha256=hashlib.sha256(model_bytes).hexdigest(),
         versions={name: metadata.version(name) for name in PACKAGES},
     )

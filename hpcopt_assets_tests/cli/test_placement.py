@@ -37,6 +37,7 @@ def test_a_refusal_is_one_sentence(hpcopt: Hpcopt, flags: list[str]) -> None:
     assert "no column nowhere" in mistake(hpcopt("placement", "predict", *flags, "--label_col", "nowhere"))
     assert "no such file" in mistake(hpcopt("placement", "predict", *flags[:2], "--parquet", "missing"))
     assert "--rows 5 with --demo" in mistake(hpcopt("placement", "run", "--demo", "--rows", "5"))
+    assert "--rows 6; needed: at least 200" in mistake(hpcopt("placement", "run", "--rows", "6"))
 
 
 def test_a_run_makes_model_and_catalog_and_says_how_good_it_is(hpcopt: Hpcopt, project: Project) -> None:

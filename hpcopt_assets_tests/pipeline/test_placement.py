@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
@@ -118,3 +119,28 @@ def test_rows_may_be_asked_for_in_one_run(project: Project, run: Run, instance: 
     )
     assert result.success
     assert pl.read_parquet(part_path(project.store, ("placement_snapshots",), None)).height == 200
+
+
+def predictions_version() -> str | None:
+    graph = build_definitions().get_repository_def().asset_graph
+    return graph.get(dg.AssetKey("placement_predictions")).code_version
+
+
+def test_a_replaced_model_from_elsewhere_makes_predictions_stale(project: Project, tmp_path: Path) -> None:
+    named = {"onnx": str(tmp_path / "model.onnx"), "bundle": str(tmp_path / "bundle.json")}
+    path = project.configs / "placement.yaml"
+    path.write_text(yaml.safe_dump(changed(inference=named)), encoding="utf-8")
+    versions = [predictions_version()]
+    for name in named.values():
+        for content in ("one", "other"):
+            Path(name).write_text(content, encoding="utf-8")
+            versions.append(predictions_version())
+    assert len(set(versions)) == 5
+    assert predictions_version() == versions[-1]
+
+
+def test_a_model_of_our_own_is_an_input_and_no_part_of_the_code(project: Project) -> None:
+    before = predictions_version()
+    project.placement.mkdir(parents=True, exist_ok=True)
+    (project.placement / "model.onnx").write_text("trained", encoding="utf-8")
+    assert predictions_version() == before

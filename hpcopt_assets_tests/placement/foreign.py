@@ -10,7 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.placement.predict import open_predictor
 
 COLUMNS = ["free_servers", "requested_servers"]
 MEAN, SCALE = [10.0, 5.0], [4.0, 2.0]
@@ -40,18 +44,33 @@ def expected(frame: pl.DataFrame) -> np.ndarray:
 
 
 def model(
-    *, inputs=("x_scalar", "bitmap"), output="probability", width=1, name=None, dtype=np.float32
+    *,
+    inputs=("x_scalar", "bitmap"),
+    output="probability",
+    width=1,
+    name=None,
+    dtype=np.float32,
+    batch="n",
+    widths=None,
+    is_in_order=False,
 ) -> bytes:
-    """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ..."""
+    """A logistic regression; one input joins scalars and bits. `output`: probability, logits, maps ...
+
+    `inputs` stand in the graph in their order, what they are told by their names unless `is_in_order`;
+    `widths`: what is declared instead of the true ones.
+    """
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     nodes, constants = [], {"bias": np.array([[BIAS]])}
     if len(inputs) == 1:
         constants["w"] = np.concatenate([WEIGHTS["scalars"], WEIGHTS["server_bitmap"]])
-        widths = [6]
+        true_widths = [6]
         nodes.append(helper.make_node("MatMul", [inputs[0], "w"], ["sum"]))
     else:
-        constants |= {"w0": WEIGHTS["scalars"], "w1": WEIGHTS["server_bitmap"]}
-        widths = [2, 4]
+        some = [WEIGHTS["server_bitmap" if "bitmap" in x.lower() else "scalars"] for x in inputs]
+        if is_in_order or len({x.shape for x in some}) == 1:
+            some = list(WEIGHTS.values())
+        constants |= {"w0": some[0], "w1": some[1]}
+        true_widths = [len(x) for x in some]
         nodes += [helper.make_node("MatMul", [x, f"w{i}"], [f"part{i}"]) for i, x in enumerate(inputs)]
         nodes.append(helper.make_node("Add", ["part0", "part1"], ["sum"]))
     nodes.append(helper.make_node("Add", ["sum", "bias"], ["z"]))
@@ -68,7 +87,7 @@ def model(
         nodes.append(helper.make_node("Identity", [last], [out]))
     else:
         nodes.append(helper.make_node("Softmax" if width == 2 else "Sigmoid", [last], [out]))
-    outputs = [helper.make_tensor_value_info(out, kind, ["n", width])]
+    outputs = [helper.make_tensor_value_info(out, kind, [batch, width])]
     opsets = [helper.make_opsetid("", 15)]
     if output == "labelled":
         nodes.append(helper.make_node("ArgMax", [out], ["label"], axis=1, keepdims=0))
@@ -85,7 +104,10 @@ def model(
     graph = helper.make_graph(
         nodes,
         "foreign",
-        [helper.make_tensor_value_info(x, kind, ["n", w]) for x, w in zip(inputs, widths, strict=True)],
+        [
+            helper.make_tensor_value_info(x, kind, [batch, w])
+            for x, w in zip(inputs, widths or true_widths, strict=True)
+        ],
         outputs,
         [numpy_helper.from_array(values.astype(dtype), key) for key, values in constants.items()],
     )
@@ -110,3 +132,15 @@ def write(folder: Path, onnx: bytes, told: object, frame: pl.DataFrame) -> tuple
     paths[1].write_text(told if isinstance(told, str) else json.dumps(told))
     frame.write_parquet(paths[2])
     return paths
+
+
+def said(folder: Path, onnx: bytes, told: object, frame: pl.DataFrame) -> np.ndarray:
+    """P(failed) by a model and its bundle."""
+    return open_predictor(*write(folder, onnx, told, frame)[:2]).chances(frame, "rows").failed
+
+
+def refused(folder: Path, onnx: bytes, told: object, frame: pl.DataFrame | None = None) -> str:
+    """Why they are refused."""
+    with pytest.raises(InputError) as caught:
+        said(folder, onnx, told, rows() if frame is None else frame)
+    return str(caught.value)

@@ -15,7 +15,7 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.placement.__main__ import main
 from hpcopt_assets.placement.command import Asked, predict_lines
 from hpcopt_assets.placement.predict import open_predictor
-from hpcopt_assets_tests.placement.foreign import BITS, MEAN, bundle, expected, model, rows, write
+from hpcopt_assets_tests.placement.foreign import BITS, MEAN, SCALE, bundle, expected, model, rows, write
 
 ROW = re.compile(r"^\d+ (not failed|failed) proba=[01]\.\d{6}$")
 
@@ -82,6 +82,34 @@ def test_metrics_without_a_yes_are_zero_and_no_error(tmp_path, capsys):
     )
 
 
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32, pl.Int8, pl.UInt64, pl.Boolean])
+def test_labels_may_be_numbers_of_any_type(tmp_path, capsys, dtype):
+    paths = write(tmp_path, model(), bundle(), rows(5))
+    main(flags(paths, "--label_col", "l1_failed"))
+    plain = capsys.readouterr().out
+    rows(5).with_columns(pl.col("l1_failed").cast(pl.Int8).cast(dtype)).write_parquet(paths[2])
+    assert main(flags(paths, "--label_col", "l1_failed")) == 0
+    assert capsys.readouterr().out == plain
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        ([0.0, 1.0, float("nan"), 0.0, 1.0], "nan in row 2"),
+        ([0.0, 1.0, 0.0, 0.5, 1.0], "0.5 in row 3"),
+        ([0, 1, 0, 1, 2], "2 in row 4"),
+        ([True, None, True, True, True], "None in row 1"),
+        (["yes"] * 5, "type String"),
+    ],
+)
+def test_a_label_that_is_none_is_refused_by_its_row(tmp_path, capsys, labels, found):
+    paths = write(tmp_path, model(), bundle(), rows(5).with_columns(l1_failed=pl.Series(labels)))
+    assert main(flags(paths, "--label_col", "l1_failed")) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"column l1_failed: {found}" in said.err
+
+
 def test_it_runs_as_a_module_of_its_own(three):
     done = subprocess.run(
         [sys.executable, "-m", "hpcopt_assets.placement", "predict", *flags(three, "--n", "1")],
@@ -133,8 +161,19 @@ def test_explained_rows_name_a_cause_and_what_moved_them(made, capsys):
     assert all(causes[row] == "servers" for row in short)
 
 
-def test_what_moved_a_row_is_what_the_score_would_be_without_it(three, capsys):
-    main(flags(three, "--explain"))
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {
+            "scaler_mean": [0, 0, 0, 0, *MEAN],
+            "scaler_scale": [1, 1, 1, 1, *SCALE],
+            "input_order": ["server_bitmap", "scalars"],
+        },
+    ],
+)
+def test_what_moved_a_row_is_what_the_score_would_be_without_it(tmp_path, capsys, told):
+    main(flags(write(tmp_path, model(), bundle(**told), rows(5)), "--explain"))
     frame = rows(5)
     usual = {"free_servers": MEAN[0], "requested_servers": MEAN[1]}
     others = {name: frame.with_columns(pl.lit(value).alias(name)) for name, value in usual.items()}
@@ -144,3 +183,13 @@ def test_what_moved_a_row_is_what_the_score_would_be_without_it(three, capsys):
         assert "cause=" not in line  # this model tells none
         ranked = sorted(changes, key=lambda name: -abs(changes[name][row]))
         assert line.split("moved_by=")[1] == ",".join(f"{name}:{changes[name][row]:+.3f}" for name in ranked)
+
+
+@pytest.mark.parametrize("module", ["hpcopt_assets.placement", "hpcopt_assets.cli placement"])
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, module):
+    paths = write(tmp_path, model(), bundle(), rows(6000))  # more than a pipe holds
+    command = [sys.executable, "-m", *module.split(), "predict", *flags(paths, "--n", "0")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asked:
+        assert ROW.match(asked.stdout.readline().strip())
+        asked.stdout.close()
+        assert (asked.stderr.read(), asked.wait()) == ("", 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from hpcopt_assets_tests.placement.builders import placement
+from hpcopt_assets.placement.cluster import simulate
+from hpcopt_assets_tests.placement.builders import placement, small
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,8 @@ def test_an_unsound_config_is_refused_with_the_reason(sections, reason):
 def test_the_cluster_is_that_of_the_original_data_set():
     cluster = placement().cluster
     assert (cluster.servers, cluster.leaves, cluster.switches) == (1024, 256, 48)
+
+
+def test_arrivals_may_have_no_daily_cycle():
+    config = small(workload={"daily_amplitude": 0})
+    assert (simulate(config, rows=20, seed=1).records["requested_servers"] > 0).all()

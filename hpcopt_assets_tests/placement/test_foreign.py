@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import onnx
 import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN
+from hpcopt_assets.contracts.placement_bundle import ALIASES, FOREIGN, bundle_json_schema
+from hpcopt_assets.placement.bundles import read_bundle
 from hpcopt_assets.placement.outputs import Output, Port, chance_of_failure
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets_tests.placement.foreign import (
@@ -18,21 +22,10 @@ from hpcopt_assets_tests.placement.foreign import (
     bundle,
     expected,
     model,
+    refused,
     rows,
-    write,
+    said,
 )
-
-
-def said(tmp_path, onnx, told, frame):
-    paths = write(tmp_path, onnx, told, frame)
-    return open_predictor(*paths[:2]).chances(frame, "rows").failed
-
-
-def refused(tmp_path, onnx, told, frame=None) -> str:
-    with pytest.raises(InputError) as caught:
-        said(tmp_path, onnx, told, rows() if frame is None else frame)
-    return str(caught.value)
-
 
 JOINED = {"inputs": ("x",)}
 ORDER = {"input_order": ["scalars", "server_bitmap"]}
@@ -75,7 +68,7 @@ def test_inputs_and_outputs_of_every_usual_kind(tmp_path, graph, told):
 )
 def test_a_model_that_does_not_say_how_wide_it_is(values, kind, chance):
     output = Output(Port("out", "tensor(float)", (None, None)), kind)
-    assert chance_of_failure(np.array(values), output) == pytest.approx([chance], abs=1e-6)
+    assert chance_of_failure(np.array(values), output, 1) == pytest.approx([chance], abs=1e-6)
 
 
 @pytest.mark.parametrize("width", [1, 2])
@@ -83,6 +76,15 @@ def test_logits_beyond_what_exp_holds_are_certain(tmp_path, width):
     frame = rows(2).with_columns(requested_servers=pl.Series([10**6, -(10**6)]))
     found = said(tmp_path, model(output="logits", width=width), bundle(), frame)
     assert found.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("key", sorted(ALIASES))
+def test_every_spelling_of_every_key_is_read(key):
+    for spelling in ALIASES[key]:
+        value = ["a"]
+        for part in reversed(spelling.split(".")):
+            value = {part: value}
+        assert read_bundle(json.dumps(value), "bundle").keys == {key: ["a"]}, spelling
 
 
 @pytest.mark.parametrize("key", ["scalar_columns", "scaler_mean", "scaler_scale", "vectors"])
@@ -96,6 +98,15 @@ def test_every_documented_spelling_is_read(tmp_path, key):
         assert said(tmp_path, model(), told | value, frame) == pytest.approx(expected(frame), abs=1e-6), (
             spelling
         )
+
+
+@pytest.mark.parametrize("block", ["scalars", "server_bitmap"])
+def test_every_documented_name_of_an_input_is_known(tmp_path, block):
+    frame = rows()
+    for name in bundle_json_schema()["x-foreign"]["inputs"]["names"][block]:
+        inputs = (name, "bitmap") if block == "scalars" else ("x_scalar", name)
+        onnx = model(inputs=inputs, is_in_order=True)
+        assert said(tmp_path, onnx, bundle(), frame) == pytest.approx(expected(frame), abs=1e-6), name
 
 
 def test_only_documented_keys_have_spellings():
@@ -120,12 +131,22 @@ def test_scaling_that_the_graph_does_itself_is_not_done_twice(tmp_path):
     assert (inside == plain).all()
 
 
-def test_the_positive_class_may_stand_first(tmp_path):
+FOR_ALL = {"scaler_mean": [*MEAN, 0.5, 0, 0, 0], "scaler_scale": [*SCALE, 0.5, 1, 1, 1]}
+SWAPPED = {"scaler_mean": [0.5, 0, 0, 0, *MEAN], "scaler_scale": [0.5, 1, 1, 1, *SCALE]}
+NO_SCALER = {"scaler_mean": None, "scaler_scale": None}
+SCALER_OF_OTHER_KEYS = NO_SCALER | {"normalizer_mu": MEAN, "normalizer_sd": SCALE}
+NESTED_SCALER = NO_SCALER | {"normalizer": {"sd": SCALE}}
+
+
+@pytest.mark.parametrize("told", [FOR_ALL | ORDER, SWAPPED | {"input_order": ["server_bitmap", "scalars"]}])
+@pytest.mark.parametrize("inputs", [("x_scalar", "bitmap"), ("bitmap", "x_scalar")])
+def test_a_scaler_for_all_is_cut_as_the_bundle_has_it_whatever_the_graphs_order(tmp_path, inputs, told):
     frame = rows()
-    first = said(tmp_path, model(width=2), bundle(classes=["bad", "ok"]), frame)
-    assert first == pytest.approx(1 - expected(frame), abs=1e-6)
-    named = said(tmp_path, model(width=2), bundle(positive_class=0), frame)
-    assert (named == first).all()
+    bits = frame["server_bitmap"].to_numpy().astype(float)
+    bits[:, 0] = (bits[:, 0] - 0.5) / 0.5
+    right = expected(frame.with_columns(server_bitmap=pl.Series(bits)))
+    found = said(tmp_path, model(inputs=inputs), bundle(**told), frame)
+    assert found == pytest.approx(right, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +159,14 @@ def test_the_positive_class_may_stand_first(tmp_path):
         ({"inputs": ("a", "b")}, {}, "no key inputs"),
         ({"inputs": ("a", "b")}, {"inputs": {"a": "scalars", "c": "server_bitmap"}}, "inputs a, b"),
         ({}, {"vectors": {"server_bitmap": 5}}, "5 numbers"),
-        ({}, {"vectors": None}, "bitmap"),
+        ({}, {"vectors": None}, "no key vectors"),
+        ({}, {"vectors": None, "bitmap_dim": 4}, "no key vectors"),
+        ({"inputs": ("a", "b")}, {"inputs": {"a": 2, "b": "scalars"}}, "inputs: a: 2"),
+        ({"inputs": ("a", "b")}, {"inputs": {"a": [2], "b": "scalars"}}, "inputs: a: [2]"),
+        ({}, {"scaling_in_graph": "false"}, "scaling_in_graph: 'false'"),
+        ({}, SCALER_OF_OTHER_KEYS, "key normalizer_mu"),
+        ({}, NESTED_SCALER, "key normalizer.sd"),
+        ({"batch": 3}, {}, "batch is fixed at 3 rows"),
         ({}, {"vectors": ["server_bitmap"], "server_bitmap_dim": 5}, "5 numbers"),
         ({}, {"scalar_columns": ["free_servers"]}, "scalars 1"),
         ({}, {"scaler_mean": [1.0]}, "1 of scaler_mean"),
@@ -146,12 +174,17 @@ def test_the_positive_class_may_stand_first(tmp_path):
         ({}, {"scaler_scale": [1.0, 0.0]}, "above 0"),
         ({}, {"scaler_scale": [1.0, "x"]}, "finite numbers"),
         ({}, {"threshold": 2}, "threshold"),
-        ({"name": "out", "output": "logits"}, {"output_kind": "score"}, "output_kind"),
         ({"width": 2, "output": "labelled"}, {"output": "nowhere"}, "output"),
-        ({"width": 2}, {"positive_class": 2}, "positive_class"),
         ({}, {"std": [9.0, 9.0]}, "differ"),
         ({}, {"model_sha256": "0" * 64}, "the model of this bundle"),
+        ({}, {"model_sha256": 3}, "the model of this bundle"),
         ({}, {"categories": {"qos": {"a": 0}}}, "qos"),
+        ({}, {"categories": ["free_servers"]}, "categories: ['free_servers']"),
+        ({}, {"categories": {"free_servers": [1]}}, "{word: code}"),
+        ({}, {"categories": {"free_servers": {"c": [1]}}}, "{word: code}"),
+        ({}, {"unknown_value": "x"}, "unknown_value: 'x'"),
+        ({}, FOR_ALL, "no key input_order"),
+        ({}, FOR_ALL | {"input_order": ["scalars"]}, "each once"),
     ],
 )
 def test_what_is_left_open_or_contradicts_is_refused_by_name(tmp_path, graph, told, named):
@@ -166,75 +199,22 @@ def test_a_bundle_that_is_none(tmp_path, text, named):
     assert named in refused(tmp_path, model(), text)
 
 
+def test_weights_may_be_in_a_file_beside_the_model(tmp_path):
+    frame, folder = rows(), tmp_path / "made"
+    folder.mkdir()
+    whole = onnx.load_from_string(model())
+    for tensor in whole.graph.initializer:
+        onnx.external_data_helper.set_external_data(tensor, "weights.bin")
+    onnx.save_model(whole, str(folder / "model.onnx"))
+    told = folder / "bundle.json"
+    told.write_text(json.dumps(bundle()))
+    assert (folder / "weights.bin").is_file()
+    found = open_predictor(folder / "model.onnx", told).chances(frame, "rows").failed
+    assert found == pytest.approx(expected(frame), abs=1e-6)
+    (folder / "weights.bin").unlink()
+    with pytest.raises(InputError, match="no model"):
+        open_predictor(folder / "model.onnx", told)
+
+
 def test_a_model_that_is_none(tmp_path):
     assert "no model" in refused(tmp_path, b"not a model", bundle())
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda f: f.drop("free_servers"), "no column free_servers"),
-        (lambda f: f.drop("server_bitmap"), "no column server_bitmap"),
-        (lambda f: f.with_columns(free_servers=pl.lit(None, pl.Int64)), "None in row 0"),
-        (lambda f: f.with_columns(free_servers=pl.lit(float("nan"))), "nan in row 0"),
-        (lambda f: f.with_columns(free_servers=pl.lit(float("inf"))), "inf in row 0"),
-        (lambda f: f.with_columns(free_servers=pl.lit("7")), "type String"),
-        (lambda f: f.with_columns(server_bitmap=pl.lit(1)), "a list of 4 numbers"),
-        (lambda f: f.with_columns(pl.col("server_bitmap").arr.to_list().list.head(3)), "3 in row 0"),
-        (
-            lambda f: f.with_columns(server_bitmap=pl.Series([[0.0, 1.0, float("nan"), 0.0]] * f.height)),
-            "NaN, null or infinity in row 0",
-        ),
-        (
-            lambda f: f.with_columns(
-                server_bitmap=pl.Series([[0, 1, 1, 0]] * 5 + [[0, 1, None, 0]], dtype=pl.Array(pl.UInt8, 4))
-            ),
-            "NaN, null or infinity in row 5",
-        ),
-    ],
-)
-def test_rows_that_do_not_fit_are_refused_before_any_is_scored(tmp_path, change, named):
-    message = refused(tmp_path, model(), bundle(), change(rows()))
-    assert named in message
-    assert "needed" in message
-
-
-# --- columns of words (an encoder in the bundle) ---
-
-WORDS = {
-    "scalar_columns": ["partition", "qos"],
-    "scaler_mean": None,
-    "scaler_scale": None,
-    "categories": {"partition": {"a": 0, "b": 1}, "qos": {"high": 3}},
-}
-
-
-def words(**columns: object) -> pl.DataFrame:
-    return rows(3).with_columns(
-        **{name: pl.Series(values, dtype=pl.String) for name, values in columns.items()}
-    )
-
-
-def fed_as(tmp_path, frame, **told):
-    paths = write(tmp_path, model(), bundle(**WORDS, **told), frame)
-    from hpcopt_assets.placement.feeding import blocks_of
-
-    return blocks_of(frame, open_predictor(*paths[:2]).layout, "rows")["scalars"].tolist()
-
-
-def test_unseen_and_missing_words_have_codes_of_their_own(tmp_path):
-    frame = words(partition=["b", "zzz", None], foo=["x", "y", "z"])
-    codes = fed_as(tmp_path, frame, unknown_value=-1, missing_value=-2)
-    assert codes == [[1, -2], [-1, -2], [-2, -2]]
-
-
-def test_without_such_codes_they_are_refused_and_never_the_first_word(tmp_path):
-    with pytest.raises(InputError, match="unknown_value"):
-        fed_as(tmp_path, words(partition=["b", "zzz", "a"], qos=["high"] * 3))
-    with pytest.raises(InputError, match="missing_value"):
-        fed_as(tmp_path, words(partition=["b", "a", "a"]))
-
-
-def test_a_chance_beyond_one_is_refused(tmp_path):
-    told = bundle(output_kind="probability", scaler_mean=None, scaler_scale=None)
-    assert "beyond 0 to 1" in refused(tmp_path, model(output="logits"), told)

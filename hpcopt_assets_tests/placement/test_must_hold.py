@@ -68,7 +68,15 @@ def test_200000_snapshots_take_less_than_a_minute(config):
 
 
 def test_the_demos_training_takes_less_than_15_s(config, snapshots):
-    assert min(fastest_s(lambda: train(snapshots, "0" * 64, config)), 60) < 15
+    assert fastest_s(lambda: train(snapshots, "0" * 64, config)) < 15
+
+
+def test_training_on_200000_snapshots_takes_less_than_10_minutes(config):
+    snapshots = make_snapshots(config, rows=config.generator.rows, seed=config.generator.seed)
+    assert snapshots.height == 200_000
+    start = time.perf_counter()
+    train(snapshots, "0" * 64, config)
+    assert time.perf_counter() - start < 600
 
 
 @pytest.mark.parametrize("batch", [1024, 4096])
@@ -114,7 +122,7 @@ def test_the_ceilings_draws_fail_as_the_cluster_would_without_idle_circuits(conf
 
 
 def test_it_reaches_the_visible_ceiling_and_beats_counting_beyond_chance(config, snapshots, predictor):
-    scores = score_model(config, predictor, snapshots)
+    scores = score_model(config, predictor, snapshots, "0" * 64)
     for population in ("later", "other_seed"):
         rows = {
             (row["method"], row["measure"], row["minus_method"]): row

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
@@ -11,15 +9,17 @@ import pytest
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SCORES
 from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.vocabulary import PlacementCause, Population
 from hpcopt_assets.contracts.vocabulary import PlacementMethod as Method
-from hpcopt_assets.contracts.vocabulary import Population
 from hpcopt_assets.placement.cluster import draw_failures, empty_rows, simulate
 from hpcopt_assets.placement.pictures import model_figures
-from hpcopt_assets.placement.predict import open_predictor
+from hpcopt_assets.placement.predict import Chances, open_predictor
 from hpcopt_assets.placement.rivals import score_model
 from hpcopt_assets.placement.score import Answer, Truth, models_answer, rules_answers, score
 from hpcopt_assets_tests.placement.builders import placement, small
 
+DATA = "0" * 64
+# What the fixture's model says it was trained on.
 SCORE = placement().score.model_copy(update={"replicas": 200, "block_rows": 10, "calibration_bins": 4})
 CAUSE = np.array([0, 0, 1, 2, 3, 3, 0, 3, 1, 0] * 30)
 MATCHING = np.where(CAUSE == 3, np.arange(CAUSE.size) % 2, -1)
@@ -134,7 +134,7 @@ def test_draws_fail_as_often_as_planes_do_not_match(servers, free, budget, chanc
 
 
 def test_rivals_are_scored_on_later_time_and_on_another_seed(made):
-    table = score_model(made.config, open_predictor(made.onnx, made.bundle), made.snapshots)
+    table = score_model(made.config, open_predictor(made.onnx, made.bundle), made.snapshots, DATA)
     validate(PLACEMENT_SCORES, table)
     assert set(table["population"]) == {"later", "other_seed"}
     assert set(table["method"]) == set(Method.words())
@@ -148,24 +148,61 @@ def test_rivals_are_scored_on_later_time_and_on_another_seed(made):
     for population in ("later", "other_seed"):
         assert f1[population, "plane_state"] > f1[population, "model"] > f1[population, "count_uplinks"]
         assert f1[population, "count_uplinks"] > f1[population, "count_servers"]
-    again = score_model(made.config, open_predictor(made.onnx, made.bundle), made.snapshots)
+    again = score_model(made.config, open_predictor(made.onnx, made.bundle), made.snapshots, DATA)
     assert again.equals(table)
 
 
+def test_a_rule_that_never_said_no_before_has_the_base_rate_for_it():
+    known = Truth(np.array([1, 1, 1, 1]), np.full(4, -1))
+    answer = rules_answers(TRUTH, known)[Method.COUNT_SERVERS]
+    assert np.unique(answer.chance).tolist() == [1.0]
+    assert scored({Method.MODEL: MODEL, Method.COUNT_SERVERS: answer})["count_servers", "brier", None][
+        "value"
+    ]
+
+
+def test_what_is_scored_is_what_is_served(made):
+    chances = open_predictor(made.onnx, made.bundle).chances(made.snapshots, "rows")
+    answer = models_answer(chances, 0.5)
+    assert (answer.chance == chances.failed).all()
+    assert (answer.said == (chances.failed >= 0.5)).all()
+    causes = chances.causes[::-1]
+    turned = models_answer(Chances(chances.failed, chances.by_cause[:, ::-1], causes), 0.5)
+    assert (turned.likely == answer.likely).all()
+
+
 def test_snapshots_that_the_seed_does_not_give_are_refused(made):
-    other = made.config.model_copy(
-        update={"generator": made.config.generator.model_copy(update={"seed": 77})}
-    )
+    table = made.snapshots.with_columns(failure_cause=pl.lit("none"))
     with pytest.raises(EvidenceError, match="placement_snapshots"):
-        score_model(other, open_predictor(made.onnx, made.bundle), made.snapshots)
+        score_model(made.config, open_predictor(made.onnx, made.bundle), table, DATA)
 
 
-def test_figures_are_drawn_of_all_that_is_known():
+@pytest.mark.parametrize(
+    ("seed", "data", "named"), [(77, DATA, "training_seed 1"), (1, "1" * 64, "training_data_sha256 000")]
+)
+def test_a_model_fitted_on_other_snapshots_is_not_scored_on_these(made, seed, data, named):
+    generator = made.config.generator.model_copy(update={"seed": seed})
+    config = made.config.model_copy(update={"generator": generator})
+    with pytest.raises(EvidenceError, match=named):
+        score_model(config, open_predictor(made.onnx, made.bundle), made.snapshots, data)
+
+
+def test_later_is_what_the_snapshots_call_so_whatever_the_config_says_now(made):
+    split = made.config.split.model_copy(update={"fit_share": 0.2})
+    config = made.config.model_copy(update={"split": split})
+    table = score_model(config, open_predictor(made.onnx, made.bundle), made.snapshots, DATA)
+    assert table.filter(population="later")["evidence_count"].unique().to_list() == [600]
+
+
+@pytest.mark.parametrize("bins", [5, 10])
+def test_figures_are_drawn_of_all_that_is_known(bins):
     rows = simulate(small(), rows=500, seed=9).records
     truth = Truth(rows["cause"], rows["matching_cause"])
     by_cause = np.eye(4)[rows["cause"]] * 0.9 + 0.025
-    drawings = model_figures(truth, models_answer(by_cause, 0.5), rules_answers(truth, truth))
+    chances = Chances(1 - by_cause[:, 0], by_cause, tuple(PlacementCause))
+    drawings = model_figures(truth, models_answer(chances, 0.5), rules_answers(truth, truth), bins)
     assert [drawing.file_name for drawing in drawings] == ["reliability.svg", "roc_pr.svg", "confusion.svg"]
+    assert f"in {bins} bins" in drawings[0].caption
     assert "counting servers and uplinks" in drawings[1].svg
     assert f"servers ({(rows['cause'] == 1).sum()})" in drawings[2].svg
-    assert dataclasses.is_dataclass(drawings[0])
+    assert all(drawing.svg.lstrip().startswith("<") for drawing in drawings)

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_STUDY
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.placement.cluster import simulate
@@ -61,3 +62,11 @@ def test_cost_is_what_the_config_says(rows):
     for row in rows.values():
         cost = 1.5 * row["failed_count"] + row["good_turned_away_count"]
         assert row["cost_per_attempt"] == pytest.approx(cost / 300)
+
+
+def test_arrivals_that_the_model_was_fitted_on_are_no_study_of_it(made):
+    config = made.config.model_copy(
+        update={"study": made.config.study.model_copy(update={"seed": made.trained.bundle.training_seed})}
+    )
+    with pytest.raises(EvidenceError, match=r"study\.seed 1"):
+        study_admission(config, open_predictor(made.onnx, made.bundle))

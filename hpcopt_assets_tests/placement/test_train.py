@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import bundle_json_schema
 from hpcopt_assets.contracts.vocabulary import PlacementCause
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets.placement.session import open_session
-from hpcopt_assets.placement.train import fed, train
+from hpcopt_assets.placement.snapshots import make_snapshots
+from hpcopt_assets.placement.train import fed, rows_min, train
 from hpcopt_assets.placement.trees import LEAF_STEP, float32_at_most
 
 
@@ -143,3 +145,12 @@ def test_calibration_finds_the_slope_and_intercepts_that_scores_lack():
         raw, (softmax(raw, 1.0, np.zeros(4)).cumsum(axis=1) < rng.random((len(raw), 1))).sum(axis=1)
     )
     assert same[0] == pytest.approx(1.0, abs=0.05)
+
+
+def test_too_few_snapshots_to_train_on_are_refused_with_how_many_it_takes(made):
+    least = rows_min(made.config)
+    assert least == 200
+    rows = make_snapshots(made.config, rows=least, seed=1)
+    assert train(rows, "0" * 64, made.config).booster.num_trees() > 4
+    with pytest.raises(InputError, match="199 rows; needed: at least 200"):
+        train(rows.head(199), "0" * 64, made.config)

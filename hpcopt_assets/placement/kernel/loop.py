@@ -32,6 +32,31 @@ def look_at(c: Cluster, jobs: Array, faults: Array, attempt: int, rows: Rows, ro
     return int(out.cause)
 
 
+@compiled
+def take_visible(c: Cluster, rows: Rows, row: int) -> None:
+    """Free servers and budgets of the cluster as a row shows them."""
+    facts, total = c.facts[0], 0
+    for su in range(facts.sus):
+        c.free_in[su] = 0
+        for server in range(facts.servers_per_su):
+            c.free_in[su] += 1 - rows.server_bitmap[row, su * facts.servers_per_su + server]
+        total += c.free_in[su]
+    facts.free = total
+    for rail in range(facts.rails):
+        for plane in range(facts.planes):
+            c.budget[rail, plane] = rows.budget_remaining[row, rail * facts.planes + plane]
+
+
+@compiled
+def draw_planes(c: Cluster, leaf_utilization: Array, subsets: Array, many: Array, rng: Any) -> None:
+    """Free planes of each leaf, as many as are visible, all subsets of that size equally likely."""
+    facts = c.facts[0]
+    for su in range(facts.sus):
+        for rail in range(facts.rails):
+            size = round((1.0 - leaf_utilization[su * facts.rails + rail]) * facts.planes)
+            c.free_planes[rail, su] = subsets[size, int(rng.random() * many[size])]
+
+
 class Entries(NamedTuple):
     """All attempts; one attempt; placing it; a decision without an attempt; the share of draws that fail."""
 
@@ -77,25 +102,11 @@ def compile_entries(version: str) -> Entries:
         Planes of each leaf are drawn from the subsets that are as large as its visible count; there are no
         idle circuits. `subsets[m, :many[m]]` are the bits of those of size m.
         """
-        facts = c.facts[0]
         for row in range(failed.size):
-            out, total = rows.records[row], 0
-            for su in range(facts.sus):
-                c.free_in[su] = 0
-                for server in range(facts.servers_per_su):
-                    c.free_in[su] += 1 - rows.server_bitmap[row, su * facts.servers_per_su + server]
-                total += c.free_in[su]
-            facts.free = total
-            for rail in range(facts.rails):
-                for plane in range(facts.planes):
-                    c.budget[rail, plane] = rows.budget_remaining[row, rail * facts.planes + plane]
-            fails = 0
+            out, fails = rows.records[row], 0
+            take_visible(c, rows, row)
             for _ in range(draws):
-                for su in range(facts.sus):
-                    for rail in range(facts.rails):
-                        used = rows.leaf_utilization[row, su * facts.rails + rail]
-                        size = round((1.0 - used) * facts.planes)
-                        c.free_planes[rail, su] = subsets[size, int(rng.random() * many[size])]
+                draw_planes(c, rows.leaf_utilization[row], subsets, many, rng)
                 fails += decide(c, out.requested_servers, out.requested_gpus)[0] != NONE
             failed[row] = fails / draws
         return len(version)

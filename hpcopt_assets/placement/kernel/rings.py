@@ -97,50 +97,55 @@ def search_within(
     Depth first in order of planes. The state is the edge, its plane and what is left of every budget: one
     that led nowhere is marked in `dead` and not entered again, so each is looked at once for a first plane.
     """
-    count = left.size
     total = 0
-    for plane in range(count):
+    for plane in range(left.size):
         left[plane] = min(left[plane], max(1, edges // 2))  # no plane can hold more edges of a ring
         total += left[plane]
-    for first in range(count):
-        if not allowed[0] >> first & 1 or togo[first, 0, first] > total:
-            continue
-        is_new = 1 - (idle[0] >> first & 1)
-        if is_new > left[first]:
-            continue
-        dead[0, 0, 0] += 1
-        mark = dead[0, 0, 0]
-        planes[0] = first
-        left[first] -= is_new
-        total -= is_new
-        edge = 1
-        if edges > 1:
-            planes[1] = -1
-        while 0 < edge < edges:
-            p = planes[edge] + 1
-            while p < count and not _is_open(
-                edge, p, first, idle, left, total, base, togo, dead, planes, mark
-            ):
-                p += 1
-            if p < count:
-                planes[edge] = p
-                is_new = 1 - (idle[edge] >> p & 1)
-                left[p] -= is_new
-                total -= is_new
-                edge += 1
-                if edge < edges:
-                    planes[edge] = -1
-                continue
-            edge -= 1
-            p = planes[edge]
-            if edge > 0:
-                dead[edge, p, _key(left, base)] = mark
-            is_new = 1 - (idle[edge] >> p & 1)
-            left[p] += is_new
-            total += is_new
-        if edge == edges:
-            return True
+    for first in range(left.size):
+        is_free = allowed[0] >> first & 1 and togo[first, 0, first] <= total
+        if is_free and 1 - (idle[0] >> first & 1) <= left[first]:
+            planes[0] = first
+            if _search_behind(edges, idle, left, total, base, togo, dead, planes):
+                return True
     return False
+
+
+@compiled
+def _search_behind(
+    edges: int, idle: Array, left: Array, total: int, base: int, togo: Array, dead: Array, planes: Array
+) -> bool:
+    """The same for the edges behind the first, whose plane is chosen; `left` is as before where none do."""
+    dead[0, 0, 0] += 1
+    mark, first = dead[0, 0, 0], planes[0]
+    is_new = 1 - (idle[0] >> first & 1)
+    left[first] -= is_new
+    total -= is_new
+    edge = 1
+    if edges > 1:
+        planes[1] = -1
+    while 0 < edge < edges:
+        p = planes[edge] + 1
+        while p < left.size and not _is_open(
+            edge, p, first, idle, left, total, base, togo, dead, planes, mark
+        ):
+            p += 1
+        if p < left.size:
+            planes[edge] = p
+            is_new = 1 - (idle[edge] >> p & 1)
+            left[p] -= is_new
+            total -= is_new
+            edge += 1
+            if edge < edges:
+                planes[edge] = -1
+            continue
+        edge -= 1
+        p = planes[edge]
+        if edge > 0:
+            dead[edge, p, _budgets_as_number(left, base)] = mark
+        is_new = 1 - (idle[edge] >> p & 1)
+        left[p] += is_new
+        total += is_new
+    return edge == edges
 
 
 @compiled
@@ -164,14 +169,15 @@ def _is_open(
     if is_new > left[p]:
         return False
     left[p] -= is_new
-    key = _key(left, base)
+    state = _budgets_as_number(left, base)
     left[p] += is_new
-    return bool(dead[edge, p, key] != mark)
+    return bool(dead[edge, p, state] != mark)
 
 
 @compiled
-def _key(left: Array, base: int) -> int:
-    key = 0
+def _budgets_as_number(left: Array, base: int) -> int:
+    """What is left of every budget, as digits of one number."""
+    number = 0
     for plane in range(left.size):
-        key = key * base + left[plane]
-    return key
+        number = number * base + left[plane]
+    return number

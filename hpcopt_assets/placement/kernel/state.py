@@ -86,7 +86,7 @@ class Cluster(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Where snapshots go, a row each: records, bits of servers, shares of leaves, budgets, free planes."""
+    """Where snapshots go, a row each: records, bits of servers, shares of leaves, budgets, what is hidden."""
 
     records: Array
     server_bitmap: Array
