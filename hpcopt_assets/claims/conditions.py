@@ -108,8 +108,8 @@ def _fallback_ratio(frame: pl.DataFrame) -> float:
 def judge_robustness(rows: pl.DataFrame, primary: str) -> Judgement:
     """PASS where two intervals of the paired difference say that the primary measure falls.
 
-    One over shaken replicas, one over weeks drawn anew; `measured` is the larger of their upper ends. `rows` are
-    the candidate's of the table `robustness`. Too few weeks, or no row, is NOT_ASSESSED.
+    One over shaken replicas, one over weeks drawn anew; `measured` is the larger of their upper ends. `rows`
+    are the candidate's of the table `robustness`. Too few weeks, or no row, is NOT_ASSESSED.
     """
     found = rows.filter(measure=primary)
     if found.is_empty():

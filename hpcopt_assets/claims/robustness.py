@@ -16,12 +16,16 @@ import polars as pl
 
 from hpcopt_assets.claims.shaking import draw_shake
 from hpcopt_assets.claims.weeks import Weeks
-from hpcopt_assets.contracts.config import MeasuresConfig, Policy
+from hpcopt_assets.contracts.config import MeasuresConfig, ObjectiveConfig, Policy
+from hpcopt_assets.contracts.order import JOB_KEY
 from hpcopt_assets.contracts.protocols import ShakenReplays
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS
-from hpcopt_assets.contracts.vocabulary import Backfill
+from hpcopt_assets.contracts.vocabulary import Backfill, Window
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
+from hpcopt_assets.measures.summary import measure
+from hpcopt_assets.measures.window import span_of
 
 Told = Mapping[str, int | float | None]
 
@@ -70,6 +74,55 @@ def replicate(
     }
 
 
+def robustness_of(
+    *,
+    trace_id: str,
+    replays: ShakenReplays,
+    policies: Sequence[Policy],
+    schedules: Mapping[str, pl.DataFrame],
+    capacity: Capacity,
+    objective: ObjectiveConfig,
+    config: RobustnessConfig,
+    is_synthetic: bool,
+    executor: Executor,
+    say: Callable[[str], None] = lambda _: None,
+) -> pl.DataFrame:
+    """Shake, replay, draw weeks anew: the table `robustness` of a trace; `schedules` as replayed."""
+    measures, baseline = objective.measures, objective.claims.baseline
+    replicas = replicate(replays, policies, config, is_synthetic=is_synthetic, executor=executor, say=say)
+    jobs = _in_all(schedules)
+    measured = {
+        policy: measure(schedule, capacity=capacity, config=measures, window=Window.STEADY)
+        for policy, schedule in jobs.items()
+    }
+    span = span_of(jobs[baseline], Window.STEADY, measures.steady_skip_ratio)
+    steady = {
+        policy: schedule if span is None else schedule.where(schedule.release_s >= span.start_s)
+        for policy, schedule in jobs.items()
+    }
+    return robustness(
+        trace_id=trace_id,
+        baseline=baseline,
+        replicas=replicas,
+        measured=measured,
+        schedules=steady,
+        measures=measures,
+        config=config,
+    )
+
+
+def _in_all(schedules: Mapping[str, pl.DataFrame]) -> dict[str, Schedule]:
+    """The jobs that ran under every policy."""
+    frames = {policy: frame.filter(pl.col("left_out").is_null()) for policy, frame in schedules.items()}
+    keys = next(iter(frames.values())).select(JOB_KEY)
+    for frame in frames.values():
+        keys = keys.join(frame.select(JOB_KEY), on=JOB_KEY, how="semi", maintain_order="left")
+    return {
+        policy: Schedule.of(frame.join(keys, on=JOB_KEY, how="semi", maintain_order="left"))
+        for policy, frame in frames.items()
+    }
+
+
 def robustness(
     *,
     trace_id: str,
@@ -91,23 +144,23 @@ def robustness(
     for policy in replicas:
         if policy == baseline:
             continue
-        for measure, better in BETTER.items():
+        for name, better in BETTER.items():
             count = len(replicas[policy].told)
-            shaken = replicas[policy].values(measure) - replicas[baseline].values(measure)[:count]
+            shaken = replicas[policy].values(name) - replicas[baseline].values(name)[:count]
             row = {
                 "trace_id": trace_id,
                 "policy": policy,
                 "baseline": baseline,
-                "measure": measure,
-                "baseline_value": measured[baseline][measure],
-                "policy_value": measured[policy][measure],
+                "measure": name,
+                "baseline_value": measured[baseline][name],
+                "policy_value": measured[policy][name],
                 "replicas_count": count,
                 "blocks_count": weeks.count,
             }
-            found = _difference(measured[policy][measure], measured[baseline][measure])
+            found = _difference(measured[policy][name], measured[baseline][name])
             row |= _over_replicas(shaken, found, better, config.confidence)
-            if measure in drawn[policy]:
-                ends = _interval(drawn[policy][measure] - drawn[baseline][measure], config.confidence)
+            if name in drawn[policy]:
+                ends = _interval(drawn[policy][name] - drawn[baseline][name], config.confidence)
                 row |= dict(zip(("block_lower", "block_upper"), ends, strict=True))
             rows.append(row)
     return ROBUSTNESS.shape(pl.DataFrame(rows, schema=ROBUSTNESS.polars_schema()))

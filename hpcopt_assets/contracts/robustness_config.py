@@ -48,16 +48,26 @@ class BlocksConfig(Frozen):
     draws: PositiveInt
 
 
-class RobustnessConfig(Frozen):
-    """How often, and how, every comparison is repeated."""
+class Decisions(Frozen):
+    """What results depend on."""
 
     replicas: ReplicasConfig
     shaking: ShakingConfig
     blocks: BlocksConfig
     confidence: OpenRatio
     seed: Annotated[int, Field(ge=0)]
+
+
+class RobustnessConfig(Decisions):
+    """How often, and how, every comparison is repeated."""
+
     threads: PositiveInt
     # The result does not depend on it: nothing goes stale.
+
+    @property
+    def decisions(self) -> Decisions:
+        """What results depend on: all but the number of threads."""
+        return Decisions(**{key: getattr(self, key) for key in Decisions.model_fields})
 
     @model_validator(mode="after")
     def _conservative_is_no_more(self) -> Self:
