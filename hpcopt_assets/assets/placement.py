@@ -74,7 +74,8 @@ def _made(placement: PlacementConfig) -> list[dg.AssetsDefinition]:
         owners=[OWNER],
         kinds={"onnx", "lightgbm", "svg"},
         code_version=code_version(
-            (*ROOMS, "plots"), (placement.cluster, placement.generator, placement.model, placement.score)
+            (*ROOMS, "plots"),
+            (placement.cluster, placement.generator, placement.model, placement.score.calibration),
         ),
         description="P(failed) and P(cause) of an attempt: model, bundle and figures in data/placement/.",
     )
@@ -86,7 +87,7 @@ def _made(placement: PlacementConfig) -> list[dg.AssetsDefinition]:
         text = trained.bundle.model_dump_json(indent=2) + "\n"
         write_beside(onnx, trained.onnx)
         write_beside(bundle, text.encode())
-        figures = later_figures(_own(project), placement_snapshots, placement.score.calibration_bins)
+        figures = later_figures(_own(project), placement_snapshots, placement.score.calibration.bins)
         write_drawings(project.placement, figures)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(hashlib.sha256(trained.onnx + text.encode()).hexdigest()),

@@ -146,6 +146,12 @@ class ModelConfig(Frozen):
     # Of a failure that is let through, in units of a good job that is turned away.
 
 
+class CalibrationConfig(Frozen):
+    """How it is measured whether chances hold: in a figure and in a score."""
+
+    bins: Annotated[int, Field(ge=2)]
+
+
 class ScoreConfig(Frozen):
     """What a model is held against, and how sure that is."""
 
@@ -155,7 +161,7 @@ class ScoreConfig(Frozen):
     replicas: Annotated[int, Field(ge=100)]
     block_rows: PositiveInt
     # Consecutive snapshots that are resampled together: the cluster is much the same from one to the next.
-    calibration_bins: Annotated[int, Field(ge=2)]
+    calibration: CalibrationConfig
     seed: NonNegativeInt
 
 

@@ -106,7 +106,7 @@ def score(
     weights = np.concatenate([np.ones((1, drawn.count)), drawn.draws])  # the first is the sample itself
     measured = {
         method: measures(
-            weights @ _sums(truth, answer, block, config.calibration_bins), config.calibration_bins
+            weights @ _sums(truth, answer, block, config.calibration.bins), config.calibration.bins
         )
         for method, answer in answers.items()
     }

@@ -20,7 +20,8 @@ from hpcopt_assets_tests.placement.builders import placement, small
 
 DATA = "0" * 64
 # What the fixture's model says it was trained on.
-SCORE = placement().score.model_copy(update={"replicas": 200, "block_rows": 10, "calibration_bins": 4})
+BINS = placement().score.calibration.model_copy(update={"bins": 4})
+SCORE = placement().score.model_copy(update={"replicas": 200, "block_rows": 10, "calibration": BINS})
 CAUSE = np.array([0, 0, 1, 2, 3, 3, 0, 3, 1, 0] * 30)
 MATCHING = np.where(CAUSE == 3, np.arange(CAUSE.size) % 2, -1)
 TRUTH = Truth(CAUSE, MATCHING)
