@@ -14,22 +14,21 @@ from hpcopt_assets.contracts.forecast_tables import JOB_FEATURES, LIKE, SHARES
 from hpcopt_assets.features.history import NOBODY, Past
 from hpcopt_assets.features.state import queue_state
 from hpcopt_assets.features.trace import Trace
+from hpcopt_assets.measures.calendar import Zone, hours_and_weekdays, zone_of
 from hpcopt_assets.measures.schedule import FloatArray
-
-UTC = "UTC"
 
 
 def job_features(trace_jobs: pl.DataFrame, timezone: str | None) -> pl.DataFrame:
     """What a scheduler knew of each job at its submission, in trace order.
 
-    History holds the jobs that had ended at or before the submission. Without a time zone, hours and weekdays
-    are UTC's. What is not known is null.
+    History holds the jobs that had ended at or before the submission. Without a time zone that is known,
+    hours and weekdays are UTC's. What is not known is null.
     """
     trace = Trace.of(trace_jobs)
     ended = {prefix: _ended(trace, prefix) for prefix in LIKE}
     columns = {
         **_request(trace),
-        **_calendar(trace, timezone or UTC),
+        **_calendar(trace, zone_of(timezone)),
         **_shares(trace),
         **{
             name: values for prefix in LIKE for name, values in _typical(trace, ended[prefix], prefix).items()
@@ -63,13 +62,9 @@ def _request(trace: Trace) -> dict[str, FloatArray]:
     }
 
 
-def _calendar(trace: Trace, timezone: str) -> dict[str, FloatArray]:
-    there = (
-        trace.jobs.select(pl.from_epoch("submit_s").dt.replace_time_zone(UTC).dt.convert_time_zone(timezone))
-        .to_series()
-        .dt
-    )
-    return {"hour_of_day": there.hour().to_numpy(), "weekday": there.weekday().to_numpy()}
+def _calendar(trace: Trace, zone: Zone) -> dict[str, FloatArray]:
+    hours, weekdays = hours_and_weekdays(trace.submit_s, zone)
+    return {"hour_of_day": hours.astype(np.float64), "weekday": (weekdays + 1).astype(np.float64)}
 
 
 def _shares(trace: Trace) -> dict[str, FloatArray]:

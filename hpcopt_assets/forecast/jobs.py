@@ -17,9 +17,10 @@ import polars as pl
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
 from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
-from hpcopt_assets.contracts.vocabulary import Inputs, JobState
+from hpcopt_assets.contracts.vocabulary import Inputs
 from hpcopt_assets.forecast.rounding import to_grid
-from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, is_completed
+from hpcopt_assets.measures.calendar import days, zone_of
+from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, has_runtime, is_completed
 from hpcopt_assets.measures.schedule import BoolArray, FloatArray, IntArray
 
 Matrix = npt.NDArray[np.float32]
@@ -69,22 +70,21 @@ class Jobs:
             )
         limit_s = _numbers(features["limit_s"])
         runtime_s = _numbers(jobs["runtime_s"].fill_null(0))
-        is_over = jobs["runtime_s"].is_not_null() & (jobs["state"] != JobState.RUNNING.value)
-        local = pl.from_epoch("submit_s").dt.replace_time_zone("UTC").dt.convert_time_zone(timezone or "UTC")
-        days = jobs.select("user", day=local.dt.date().cast(pl.Int64))
+        submit_s = jobs["submit_s"].to_numpy()
+        dated = jobs.select("user").with_columns(day=days(submit_s, zone_of(timezone)))
         return cls(
             features=features,
-            submit_s=jobs["submit_s"].to_numpy(),
+            submit_s=submit_s,
             end_s=jobs["end_s"].fill_null(0).to_numpy(),
             runtime_s=runtime_s,
             limit_s=limit_s,
             target_s=np.maximum(np.minimum(runtime_s, limit_s), SHORTEST_ESTIMATE_S),
-            is_known=is_over.to_numpy(),
+            is_known=jobs.select(has_runtime()).to_series().to_numpy(),
             is_completed=jobs.select(is_completed()).to_series().to_numpy(),
             has_request=(features["has_request"] > 0).to_numpy(),
-            day=days["day"].to_numpy(),
+            day=dated["day"].to_numpy(),
             user_day=(
-                days.select(pl.struct("user", "day").rank("dense").cast(pl.Int64)).to_series() - 1
+                dated.select(pl.struct("user", "day").rank("dense").cast(pl.Int64)).to_series() - 1
             ).to_numpy(),
             user=jobs["user"].fill_null("unknown").to_numpy(),
         )

@@ -54,7 +54,11 @@ def limits(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     return limit["limit_s"], is_fallback
 
 
+def has_runtime() -> pl.Expr:
+    """Whether the log tells how long a job ran; of one that still runs it has counted only so far."""
+    return (pl.col("state") != JobState.RUNNING.value) & pl.col("runtime_s").is_not_null()
+
+
 def is_completed() -> pl.Expr:
     """Whether a job has ended and its runtime and end are on record: known at `end_s`, to nobody before."""
-    is_over = pl.col("state") != JobState.RUNNING.value
-    return is_over & pl.col("end_s").is_not_null() & pl.col("runtime_s").is_not_null()
+    return has_runtime() & pl.col("end_s").is_not_null()

@@ -9,8 +9,8 @@ import numpy as np
 
 from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic
 from hpcopt_assets.measures.burstiness import dispersion, variation
+from hpcopt_assets.measures.calendar import Zone, hours_and_weekdays
 from hpcopt_assets.measures.schedule import IntArray
-from hpcopt_assets.profile.calendar import Zone, hours_and_weekdays
 from hpcopt_assets.profile.jobs import spread
 from hpcopt_assets.profile.rows import ALL, Row, unknown
 

@@ -10,13 +10,13 @@ from itertools import pairwise
 import numpy as np
 
 from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic, Window
+from hpcopt_assets.measures.calendar import Zone, weeks
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import utilisation
 from hpcopt_assets.measures.over_time import means_between, quantiles_over_time
 from hpcopt_assets.measures.schedule import IntArray, Schedule
 from hpcopt_assets.measures.usage import queued_jobs, usage
 from hpcopt_assets.measures.window import Span, span_of
-from hpcopt_assets.profile.calendar import Zone, weeks
 from hpcopt_assets.profile.rows import ALL, Row, unknown
 
 PERCENTILES = (50, 75, 90, 95, 99)

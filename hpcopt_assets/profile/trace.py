@@ -10,10 +10,10 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import ProfileConfig
 from hpcopt_assets.contracts.vocabulary import Unit
+from hpcopt_assets.measures.calendar import zone_of
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.profile.arrivals import arrival_rows
-from hpcopt_assets.profile.calendar import zone_of
 from hpcopt_assets.profile.congestion import congestion_rows
 from hpcopt_assets.profile.flurries import flurry_rows
 from hpcopt_assets.profile.jobs import job_rows

@@ -69,6 +69,12 @@ def test_hours_and_weekdays_are_the_sites():
     assert (tokyo["hour_of_day"], tokyo["weekday"]) == (21, 5)
 
 
+def test_a_time_zone_that_nobody_knows_is_utc():
+    """A log's header may name any; the profile says so, and the forecast goes on."""
+    rows = [job("1", 1_700_222_400, 1, 10, wait_s=0)]
+    assert features(rows, "Nowhere/Else").equals(features(rows))
+
+
 def test_a_job_that_was_held_knows_nothing_that_came_before_its_release():
     """Held from 0 to 100: in trace order it stands behind a job that was submitted after it."""
     frame = features(

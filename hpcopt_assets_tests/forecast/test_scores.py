@@ -114,6 +114,11 @@ def test_the_day_that_is_named_is_the_sites():
     assert "on 2023-11-15" in notes[0]
 
 
+def test_days_of_a_time_zone_that_nobody_knows_are_utcs():
+    rows = [job("1", 1_700_000_000, 1, 50, 100, wait_s=0, user="u")]
+    assert jobs_of(trace(rows), "Nowhere/Else").day.tolist() == jobs_of(trace(rows)).day.tolist()
+
+
 def test_no_runtime_at_all_is_covered_by_the_shortest_forecast():
     jobs = jobs_of(trace([job("1", 1, 1, 0, 100, wait_s=0)]))
     estimates = TestByHand.estimates[:1].with_columns(p10_s=pl.lit(1.0))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcopt_assets.measures.calendar import weeks, zone_of
 from hpcopt_assets.measures.window import Span
-from hpcopt_assets.profile.calendar import weeks, zone_of
 from hpcopt_assets_tests.builders import trace
 from hpcopt_assets_tests.profile.helpers import JOBS, MONDAY_S, at, profile, row, value
 

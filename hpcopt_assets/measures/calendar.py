@@ -1,6 +1,6 @@
 """Hours, weekdays and weeks as the machine's users live them: in its time zone.
 
-In:  instants (s since the epoch), an IANA zone.   Out: local hours and weekdays; weeks as instants again.
+In:  instants (s since the epoch), an IANA zone.   Out: local hours, weekdays, dates; weeks as instants.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ def hours_and_weekdays(at_s: IntArray, zone: Zone) -> tuple[IntArray, IntArray]:
     """For each instant its local hour (0 to 23) and weekday (0 is Monday)."""
     local = _local(at_s, zone.name).dt
     return local.hour().cast(pl.Int64).to_numpy(), local.weekday().cast(pl.Int64).to_numpy() - 1
+
+
+def days(at_s: IntArray, zone: Zone) -> IntArray:
+    """For each instant its local date, in days since 1970-01-01."""
+    return _local(at_s, zone.name).dt.date().cast(pl.Int64).to_numpy()
 
 
 def weeks(span: Span, zone: Zone) -> list[Week]:
