@@ -32,6 +32,7 @@ from hpcopt_assets.cli.asked import (
 )
 from hpcopt_assets.cli.reading import capacity_of, known_of, read_estimates, read_trace, stated_entry
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.contracts.order import JOB_KEY
 from hpcopt_assets.contracts.vocabulary import EstimateSource, Overrun, Unit
 from hpcopt_assets.orchestration.terminal import cell, complain, plural, print_table, say
 
@@ -195,7 +196,7 @@ def _say_what_is_told(jobs: pl.DataFrame, told: pl.DataFrame, policy: Policy) ->
     if not policy.is_forecasting:
         complain(f"{policy.id} believes no forecasts: --estimates changes nothing.")
         return
-    missing = jobs.join(told, on=["job_id", "attempt"], how="anti").height
+    missing = jobs.join(told, on=JOB_KEY, how="anti").height
     if missing:
         complain(
             f"{plural(missing, 'job')} of {jobs.height:,} have no estimate and are believed by their request."

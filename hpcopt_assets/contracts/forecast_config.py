@@ -10,20 +10,18 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from hpcopt_assets.contracts.frozen import Frozen, Ratio
-
-OpenRatio = Annotated[float, Field(gt=0.0, lt=1.0)]
+from hpcopt_assets.contracts.frozen import Frozen, Part, Ratio
 
 
 class SplitsConfig(Frozen):
     """Where folds begin, as shares of a trace's jobs in the order of their submission."""
 
     folds: PositiveInt
-    first_score_ratio: OpenRatio
+    first_score_ratio: Part
     # Where the first fold's score window begins; the windows share what comes after in equal parts.
-    calibrate_ratio: OpenRatio
+    calibrate_ratio: Part
     # Length of the window between fit and score.
-    stopping_ratio: OpenRatio
+    stopping_ratio: Part
     # The last part of the fit window, by jobs, on which boosting is stopped early.
     min_fit_jobs: PositiveInt
     min_calibrate_jobs: PositiveInt
@@ -74,7 +72,7 @@ class ScoresConfig(Frozen):
 
     replicas: PositiveInt
     seed: Annotated[int, Field(ge=0)]
-    confidence: OpenRatio
+    confidence: Part
     min_days: PositiveInt
     # With fewer days there is no interval.
     procs_bands: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]

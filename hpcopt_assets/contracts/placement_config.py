@@ -12,12 +12,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from hpcopt_assets.contracts.frozen import Frozen, Ratio, Seconds, Words
+from hpcopt_assets.contracts.frozen import Frozen, Part, Ratio, Seconds, Words
 from hpcopt_assets.contracts.vocabulary import Admission, Allocation, RingOrder
 
 BUDGET_STATES_MAX = 2**13
 # Remaining budgets of one rail's switches that the exact decision may have to tell apart.
-Part = Annotated[float, Field(gt=0.0, lt=1.0)]
 
 
 class ClusterConfig(Frozen):

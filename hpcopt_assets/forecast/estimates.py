@@ -23,7 +23,7 @@ from hpcopt_assets.forecast.models import Predictors
 from hpcopt_assets.forecast.quantiles import Quantiles, has_crossed, repaired
 from hpcopt_assets.forecast.splits import Fold
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
-from hpcopt_assets.measures.schedule import BoolArray, FloatArray
+from hpcopt_assets.measures.schedule import BoolArray
 
 HISTORY_JOBS = 2
 
@@ -105,10 +105,6 @@ def _served(jobs: Jobs, fold: Fold, predictors: Predictors, calibration: Online)
         "fold": fold.fold,
         "split_p10_s": split.p10_s,
         "split_p90_s": split.p90_s,
-        "queue_state_p50_s": _within(seen, limit_s),
+        "queue_state_p50_s": np.clip(seen, SHORTEST_ESTIMATE_S, limit_s),
         "has_crossed": has_crossed(*(values[served] for values in raw)),
     }
-
-
-def _within(seconds: FloatArray, limit_s: FloatArray) -> FloatArray:
-    return np.clip(seconds, SHORTEST_ESTIMATE_S, limit_s)

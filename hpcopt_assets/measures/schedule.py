@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hpcopt_assets.contracts.order import JOB_KEY
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -93,21 +95,20 @@ class Schedule:
 
         Both hold the processors that the jobs asked for: what is compared is when the same jobs ran.
         """
-        key = ["job_id", "attempt"]
-        wanted = [*key, "release_s", "start_s", "runtime_s", "procs", "user"]
+        wanted = [*JOB_KEY, "release_s", "start_s", "runtime_s", "procs", "user"]
         both = (
             first.filter(has_run())
             .select(wanted)
             .join(
                 second.filter(has_run()).select(wanted),
-                on=key,
+                on=JOB_KEY,
                 how="inner",
                 suffix="_second",
                 maintain_order="left",
                 validate="1:1",
             )
         )
-        other = both.select(pl.col(f"{name}_second").alias(name) for name in wanted[len(key) :])
+        other = both.select(pl.col(f"{name}_second").alias(name) for name in wanted[len(JOB_KEY) :])
         return (
             replace(cls.of(both), left_out_count=first.height - both.height),
             replace(cls.of(other), left_out_count=second.height - both.height),

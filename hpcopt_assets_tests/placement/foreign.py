@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.placement.predict import open_predictor
 
+ORDER = {"input_order": ["scalars", "server_bitmap"]}
 COLUMNS = ["free_servers", "requested_servers"]
 MEAN, SCALE = [10.0, 5.0], [4.0, 2.0]
 BITS = 4

@@ -11,6 +11,7 @@ from hpcopt_assets.placement.feeding import blocks_of
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets_tests.placement.foreign import (
     MEAN,
+    ORDER,
     bundle,
     expected,
     model,
@@ -19,8 +20,6 @@ from hpcopt_assets_tests.placement.foreign import (
     said,
     write,
 )
-
-ORDER = {"input_order": ["scalars", "server_bitmap"]}
 
 
 def test_large_numbers_that_differ_by_little_stay_apart(tmp_path):

@@ -18,6 +18,7 @@ from hpcopt_assets_tests.placement.foreign import (
     BITS,
     COLUMNS,
     MEAN,
+    ORDER,
     SCALE,
     bundle,
     expected,
@@ -28,7 +29,6 @@ from hpcopt_assets_tests.placement.foreign import (
 )
 
 JOINED = {"inputs": ("x",)}
-ORDER = {"input_order": ["scalars", "server_bitmap"]}
 
 
 @pytest.mark.parametrize(
