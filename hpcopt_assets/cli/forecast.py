@@ -11,7 +11,7 @@ from hpcopt_assets.cli.app import app, project_and_configs, utf8
 from hpcopt_assets.cli.asked import TimezoneOption, TracePath
 from hpcopt_assets.cli.reading import known_of, stated_entry
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.vocabulary import Quantile
+from hpcopt_assets.contracts.forecast_words import Quantile
 from hpcopt_assets.orchestration.terminal import complain, plural, print_table, say
 
 HEADS = ["predictor", "mean error", "by user and day", "p10 to p90 held", "the model is better by"]

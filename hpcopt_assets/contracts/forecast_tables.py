@@ -1,6 +1,6 @@
 """Tables of features and forecasts; the columns of `job_features` are also what a model may read.
 
-In:  makers.py, vocabulary.py.   Out: one constant a table, and the names of the inputs of each model.
+In:  makers.py, vocabulary.py, forecast_words.py.   Out: a constant a table, and what each model may read.
 Not here: how a feature is computed (features/).
 """
 
@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from hpcopt_assets.contracts import forecast_words as fw
 from hpcopt_assets.contracts import vocabulary as v
 from hpcopt_assets.contracts.columns import Column, DType, Rule, Table
 from hpcopt_assets.contracts.makers import (
@@ -101,9 +102,9 @@ JOB_FEATURES = Table(
     key=("trace_id", "job_id", "attempt"),
 )
 
-FEATURES_OF: dict[v.Inputs, tuple[str, ...]] = {
-    v.Inputs.REPLAY: tuple(column.name for column in (*REQUEST, *CALENDAR, *SHARES, *HISTORY)),
-    v.Inputs.QUEUE_STATE: tuple(
+FEATURES_OF: dict[fw.Inputs, tuple[str, ...]] = {
+    fw.Inputs.REPLAY: tuple(column.name for column in (*REQUEST, *CALENDAR, *SHARES, *HISTORY)),
+    fw.Inputs.QUEUE_STATE: tuple(
         column.name for column in (*REQUEST, *CALENDAR, *SHARES, *HISTORY, *QUEUE_STATE)
     ),
 }
@@ -151,8 +152,8 @@ RUNTIME_MODEL = Table(
     (
         TRACE_ID,
         _FOLD,
-        word("inputs", "what the model is given", v.Inputs.words()),
-        word("quantile", "what it predicts", v.Quantile.words()),
+        word("inputs", "what the model is given", fw.Inputs.words()),
+        word("quantile", "what it predicts", fw.Quantile.words()),
         count("rounds_count", "trees", unit="trees"),
         count("fit_jobs_count", "jobs it was fitted on", unit="jobs"),
         real(
@@ -177,7 +178,7 @@ RUNTIME_IMPORTANCE = Table(
     (
         TRACE_ID,
         _FOLD,
-        word("quantile", "what the model predicts", v.Quantile.words()),
+        word("quantile", "what the model predicts", fw.Quantile.words()),
         text("feature", "column of job_features"),
         real("gain_ratio", "share of the loss that splits on it took away while fitting", "ratio", hi=1.0),
         real(
@@ -230,13 +231,13 @@ FORECAST_SCORES = Table(
         TRACE_ID,
         count("fold", "number of the fold; 0 for all score windows together", unit="ordinal"),
         text("band", "job size in processors: `1`, `2-8` ...; `all` for every size"),
-        word("weighting", "what counts as one", v.Weighting.words()),
-        word("predictor", "who forecast", v.Predictor.words()),
-        word("measure", "what is measured", v.ForecastMeasure.words()),
+        word("weighting", "what counts as one", fw.Weighting.words()),
+        word("predictor", "who forecast", fw.Predictor.words()),
+        word("measure", "what is measured", fw.ForecastMeasure.words()),
         word(
             "versus",
             "whose value is subtracted; null for the value itself",
-            v.Predictor.words(),
+            fw.Predictor.words(),
             nullable=True,
         ),
         real("value", "the number; null where there is nothing to measure", "see unit", lo=None),
@@ -259,7 +260,7 @@ ESTIMATE_ACCOUNTING = Table(
         word(
             "run",
             "as replayed, or with estimates from an unfinished history taken back",
-            v.EstimateRun.words(),
+            fw.EstimateRun.words(),
         ),
         count("jobs_count", "jobs replayed, in the whole trace as all counts here", unit="jobs"),
         *(

@@ -12,7 +12,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from hpcopt_assets.contracts.frozen import Frozen, Ratio, Words
 from hpcopt_assets.contracts.placement_config import ClusterConfig
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 
 FORMAT = "hpcopt-placement-1"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -13,7 +13,7 @@ from typing import Annotated, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from hpcopt_assets.contracts.frozen import Frozen, Part, Ratio, Seconds, Words
-from hpcopt_assets.contracts.vocabulary import Admission, Allocation, RingOrder
+from hpcopt_assets.contracts.placement_words import Admission, Allocation, RingOrder
 
 BUDGET_STATES_MAX = 2**13
 # Remaining budgets of one rail's switches that the exact decision may have to tell apart.

@@ -1,6 +1,6 @@
 """The tables of placement: snapshots of a cluster, predictions and scores of a model, a study of admission.
 
-In:  makers.py, vocabulary.py.   Out: one constant a table, and the columns that a model may see.
+In:  makers.py, placement_words.py.   Out: one constant a table, and the columns that a model may see.
 Not here: the other tables (tables.py, which also registers these).
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from hpcopt_assets.contracts import vocabulary as v
+from hpcopt_assets.contracts import placement_words as pw
 from hpcopt_assets.contracts.columns import DType, Rule, Table
 from hpcopt_assets.contracts.makers import array, count, flag, real, seconds, text, word
 
 ATTEMPT = count("attempt", "place of the attempt among all of its course, from 0", unit="ordinal")
 FAILED = flag("l1_failed", "whether the job could not be placed")
-CAUSE = word("failure_cause", "why it could not be placed", v.PlacementCause.words())
+CAUSE = word("failure_cause", "why it could not be placed", pw.PlacementCause.words())
 
 SCALARS = (
     count("requested_servers", "servers asked for, all of their GPUs or some", unit="servers", lo=1),
@@ -79,8 +79,8 @@ PLACEMENT_SNAPSHOTS = Table(
     (
         ATTEMPT,
         seconds("at_s", "when the job asked, since the cluster was empty"),
-        word("part", "what the row is used for, in order of time", v.SnapshotPart.words()),
-        word("allocation", "which SUs a job is given servers in", v.Allocation.words()),
+        word("part", "what the row is used for, in order of time", pw.SnapshotPart.words()),
+        word("allocation", "which SUs a job is given servers in", pw.Allocation.words()),
         text("ring_orders", "orders of the SUs on a ring that are tried, joined by commas"),
         text("cluster_sha256", "SHA-256 of all that the config says of the cluster"),
         *SCALARS,
@@ -90,7 +90,7 @@ PLACEMENT_SNAPSHOTS = Table(
         word(
             "matching_cause",
             "what stood in the way where every leaf had enough uplinks",
-            v.MatchingCause.words(),
+            pw.MatchingCause.words(),
             nullable=True,
         ),
     ),
@@ -99,14 +99,14 @@ PLACEMENT_SNAPSHOTS = Table(
         Rule(
             "a_failure_has_a_cause",
             "l1_failed exactly where failure_cause is not none",
-            lambda: pl.col("l1_failed") == (pl.col("failure_cause") != v.PlacementCause.NONE.value),
+            lambda: pl.col("l1_failed") == (pl.col("failure_cause") != pw.PlacementCause.NONE.value),
         ),
         Rule(
             "only_matching_has_a_second_cause",
             "matching_cause is known exactly where failure_cause is uplinks_matching",
             lambda: (
                 pl.col("matching_cause").is_not_null()
-                == (pl.col("failure_cause") == v.PlacementCause.UPLINKS_MATCHING.value)
+                == (pl.col("failure_cause") == pw.PlacementCause.UPLINKS_MATCHING.value)
             ),
         ),
         Rule(
@@ -122,7 +122,7 @@ PLACEMENT_SNAPSHOTS = Table(
             "failure_cause is servers exactly where more are asked for than are free",
             lambda: (
                 (pl.col("requested_servers") > pl.col("free_servers"))
-                == (pl.col("failure_cause") == v.PlacementCause.SERVERS.value)
+                == (pl.col("failure_cause") == pw.PlacementCause.SERVERS.value)
             ),
         ),
     ),
@@ -137,7 +137,7 @@ PLACEMENT_PREDICTIONS = Table(
         word(
             "part",
             "what the model used the snapshot for; null if it was not fitted on these",
-            v.SnapshotPart.words(),
+            pw.SnapshotPart.words(),
             nullable=True,
         ),
         real("p_failed", "chance that it fails", "probability", nullable=False, hi=1.0),
@@ -149,7 +149,7 @@ PLACEMENT_PREDICTIONS = Table(
         ),
         real("p_uplinks_count", "... for too few free uplinks", "probability", hi=1.0),
         real("p_uplinks_matching", "... for uplinks that do not match", "probability", hi=1.0),
-        word("likely_cause", "the most likely cause if it fails", v.PlacementCause.words(), nullable=True),
+        word("likely_cause", "the most likely cause if it fails", pw.PlacementCause.words(), nullable=True),
         flag("is_predicted_failed", "p_failed >= the bundle's threshold"),
         FAILED,
         CAUSE,
@@ -161,13 +161,13 @@ PLACEMENT_SCORES = Table(
     "placement_scores",
     "One row per measure of a method on snapshots that nothing was chosen by.",
     (
-        word("population", "later time of the same seed, or another seed", v.Population.words()),
-        word("method", "what says whether a job can be placed", v.PlacementMethod.words()),
-        word("measure", "what is measured; a failure is the positive case", v.PlacementMeasure.words()),
+        word("population", "later time of the same seed, or another seed", pw.Population.words()),
+        word("method", "what says whether a job can be placed", pw.PlacementMethod.words()),
+        word("measure", "what is measured; a failure is the positive case", pw.PlacementMeasure.words()),
         word(
             "minus_method",
             "the value is a difference: method minus this one",
-            v.PlacementMethod.words(),
+            pw.PlacementMethod.words(),
             nullable=True,
         ),
         real("value", "the measure; null where nothing it speaks of occurred", "ratio", lo=-1.0, hi=1.0),
@@ -184,7 +184,7 @@ PLACEMENT_STUDY = Table(
     "placement_study",
     "One row per admission rule, over the same arrivals and uplink failures: what it avoids and costs.",
     (
-        word("admission", "who is let through to an attempt", v.Admission.words()),
+        word("admission", "who is let through to an attempt", pw.Admission.words()),
         count("attempts_count", "jobs that came"),
         count("turned_away_count", "jobs that were not let through"),
         count("placed_count", "jobs that ran"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.vocabulary import Predictor
+from hpcopt_assets.contracts.forecast_words import Predictor
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.forecast.splits import Fold
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
-from hpcopt_assets.contracts.vocabulary import Inputs
+from hpcopt_assets.contracts.forecast_words import Inputs
 from hpcopt_assets.forecast.estimates import runtime_estimates
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.forecast.models import fit_models

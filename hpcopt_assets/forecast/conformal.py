@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpcopt_assets.contracts.vocabulary import Quantile
+from hpcopt_assets.contracts.forecast_words import Quantile
 from hpcopt_assets.forecast.quantiles import Quantiles
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.measures.schedule import BoolArray, FloatArray, IntArray

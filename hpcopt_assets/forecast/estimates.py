@@ -15,7 +15,8 @@ import polars as pl
 
 from hpcopt_assets.contracts.forecast_config import CalibrationConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
-from hpcopt_assets.contracts.vocabulary import EstimateSource, Inputs, Quantile
+from hpcopt_assets.contracts.forecast_words import Inputs, Quantile
+from hpcopt_assets.contracts.vocabulary import EstimateSource
 from hpcopt_assets.forecast.baselines import last_two
 from hpcopt_assets.forecast.conformal import Offsets, Online, Served, split_only
 from hpcopt_assets.forecast.jobs import Jobs

@@ -15,7 +15,7 @@ import numpy as np
 
 from hpcopt_assets.contracts.forecast_config import ModelConfig, TreesConfig
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
-from hpcopt_assets.contracts.vocabulary import Inputs, Quantile
+from hpcopt_assets.contracts.forecast_words import Inputs, Quantile
 from hpcopt_assets.forecast.jobs import UNKNOWN, Jobs
 from hpcopt_assets.forecast.rounding import BITS
 from hpcopt_assets.forecast.scales import scale_of

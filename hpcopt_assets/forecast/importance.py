@@ -11,7 +11,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.forecast_config import ImportanceConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_IMPORTANCE
-from hpcopt_assets.contracts.vocabulary import Quantile
+from hpcopt_assets.contracts.forecast_words import Quantile
 from hpcopt_assets.forecast.fit import Fitted
 from hpcopt_assets.forecast.graphs import Graph
 from hpcopt_assets.forecast.jobs import CHAINS, Jobs

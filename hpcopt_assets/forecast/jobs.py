@@ -16,8 +16,8 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF
+from hpcopt_assets.contracts.forecast_words import Inputs
 from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
-from hpcopt_assets.contracts.vocabulary import Inputs
 from hpcopt_assets.forecast.rounding import to_grid
 from hpcopt_assets.measures.calendar import days, zone_of
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, has_runtime, is_completed

@@ -15,7 +15,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_IMPORTANCE, RUNTIME_MODEL
-from hpcopt_assets.contracts.vocabulary import Inputs, Quantile
+from hpcopt_assets.contracts.forecast_words import Inputs, Quantile
 from hpcopt_assets.forecast.fit import Fitted, fit
 from hpcopt_assets.forecast.graphs import Graph, parity_ratio, to_onnx
 from hpcopt_assets.forecast.importance import importance

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.vocabulary import ForecastMeasure, Predictor, Quantile, Weighting
+from hpcopt_assets.contracts.forecast_words import ForecastMeasure, Predictor, Quantile, Weighting
 from hpcopt_assets.forecast.baselines import baselines
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.forecast.scores import ALL_FOLDS, ALL_SIZES

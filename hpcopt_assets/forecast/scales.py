@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hpcopt_assets.contracts.vocabulary import Quantile
+from hpcopt_assets.contracts.forecast_words import Quantile
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.measures.schedule import FloatArray
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.forecast_config import ScoresConfig
 from hpcopt_assets.contracts.forecast_tables import FORECAST_SCORES
-from hpcopt_assets.contracts.vocabulary import ForecastMeasure, Predictor, Quantile, Weighting
+from hpcopt_assets.contracts.forecast_words import ForecastMeasure, Predictor, Quantile, Weighting
 from hpcopt_assets.forecast.baselines import baselines
 from hpcopt_assets.forecast.jobs import Jobs
 from hpcopt_assets.forecast.splits import Fold

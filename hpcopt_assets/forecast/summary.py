@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from hpcopt_assets.contracts.vocabulary import ForecastMeasure, Predictor, Quantile, Weighting
+from hpcopt_assets.contracts.forecast_words import ForecastMeasure, Predictor, Quantile, Weighting
 from hpcopt_assets.forecast.scores import ALL_FOLDS, ALL_SIZES
 
 M = ForecastMeasure

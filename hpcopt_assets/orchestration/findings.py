@@ -17,6 +17,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.columns import Table
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, FORECAST_SCORES
+from hpcopt_assets.contracts.forecast_words import EstimateRun, ForecastMeasure, Predictor, Weighting
 from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT
 from hpcopt_assets.contracts.tables import (
     CLAIM_VERDICTS,
@@ -31,15 +32,11 @@ from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
     CapacitySource,
     ClaimCriterion,
-    EstimateRun,
     FidelityCriterion,
-    ForecastMeasure,
     Outcome,
-    Predictor,
     QualityFlag,
     Unit,
     Verdict,
-    Weighting,
     Window,
 )
 from hpcopt_assets.orchestration.configs import Configs

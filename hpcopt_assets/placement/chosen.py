@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig
-from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
+from hpcopt_assets.contracts.placement_words import Allocation, RingOrder
 from hpcopt_assets.placement.nodes import Nodes
 
 FAR = 2.0**20

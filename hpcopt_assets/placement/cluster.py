@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig, PlacementConfig
-from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
+from hpcopt_assets.contracts.placement_words import Allocation, RingOrder
 from hpcopt_assets.placement.workload import draw_faults, draw_jobs
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def entries() -> Entries:
     from hpcopt_assets.placement.kernel.loop import compile_entries
 
     sources = sorted(Path(__file__).with_name("kernel").glob("*.py"))
-    words = Path(__file__).parents[1] / "contracts" / "vocabulary.py"
+    words = Path(__file__).parents[1] / "contracts" / "placement_words.py"
     version = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, words))).hexdigest()
     return compile_entries(version)
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.measures.classification import accuracy, counts, f1, precision, recall
 from hpcopt_assets.measures.schedule import BoolArray
 from hpcopt_assets.placement.categories import at_first, unfit

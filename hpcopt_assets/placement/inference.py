@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_PREDICTIONS
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.placement.command import likely_causes
 from hpcopt_assets.placement.predict import Predictor
 

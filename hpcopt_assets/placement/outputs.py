@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpcopt_assets.contracts.errors import InputError
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, Told
 from hpcopt_assets.placement.classes import PLAIN, Classes, read_classes
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hpcopt_assets.contracts.vocabulary import PlacementCause, PlacementMethod
+from hpcopt_assets.contracts.placement_words import PlacementCause, PlacementMethod
 from hpcopt_assets.measures.classification import bin_of, counts, operating_points, precision, ratio, recall
 from hpcopt_assets.placement.score import Answer, Truth
 from hpcopt_assets.plots.style import Drawing

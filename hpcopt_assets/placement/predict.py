@@ -17,7 +17,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_config import ClusterConfig
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.placement.bundles import NEXT_STEP, SCALARS, Told, read_bundle
 from hpcopt_assets.placement.domains import refuse_rows_of_another_cluster, refuse_what_no_cluster_has
 from hpcopt_assets.placement.feeding import blocks_of, scaled

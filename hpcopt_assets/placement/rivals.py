@@ -15,7 +15,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_config import PlacementConfig
-from hpcopt_assets.contracts.vocabulary import PlacementCause, PlacementMethod, Population, SnapshotPart
+from hpcopt_assets.contracts.placement_words import PlacementCause, PlacementMethod, Population, SnapshotPart
 from hpcopt_assets.placement.bundles import SCALARS, Told
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.cluster import draw_failures, simulate

@@ -15,7 +15,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.placement_config import ScoreConfig
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SCORES
-from hpcopt_assets.contracts.vocabulary import (
+from hpcopt_assets.contracts.placement_words import (
     MatchingCause,
     PlacementCause,
     PlacementMeasure,

@@ -11,7 +11,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.placement_config import PlacementConfig, SplitConfig
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SNAPSHOTS, SCALARS, VECTORS
-from hpcopt_assets.contracts.vocabulary import MatchingCause, PlacementCause, SnapshotPart
+from hpcopt_assets.contracts.placement_words import MatchingCause, PlacementCause, SnapshotPart
 from hpcopt_assets.placement.cluster import Array, simulate
 
 SCALAR_COLUMNS = tuple(column.name for column in SCALARS)

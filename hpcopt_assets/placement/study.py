@@ -16,7 +16,7 @@ import polars as pl
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_STUDY
-from hpcopt_assets.contracts.vocabulary import Admission, PlacementCause, PlacementMethod
+from hpcopt_assets.contracts.placement_words import Admission, PlacementCause, PlacementMethod
 from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.cluster import draw_course, empty_cluster, empty_rows, entries
 from hpcopt_assets.placement.predict import Predictor

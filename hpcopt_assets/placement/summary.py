@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.contracts.vocabulary import PlacementMeasure, SnapshotPart
+from hpcopt_assets.contracts.placement_words import PlacementMeasure, SnapshotPart
 from hpcopt_assets.placement.pictures import model_figures
 from hpcopt_assets.placement.predict import Predictor
 from hpcopt_assets.placement.score import Truth, models_answer, rules_answers

@@ -19,7 +19,7 @@ import polars as pl
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import Bundle, Calibration, Vector
 from hpcopt_assets.contracts.placement_config import PlacementConfig
-from hpcopt_assets.contracts.vocabulary import PlacementCause, SnapshotPart
+from hpcopt_assets.contracts.placement_words import PlacementCause, SnapshotPart
 from hpcopt_assets.placement.bundles import SCALARS
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.graph import DERIVED, FEATURES, OPSET, preprocessing

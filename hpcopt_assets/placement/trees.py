@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpcopt_assets.contracts.placement_config import ModelConfig
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.placement.graph import OPSET
 
 Array = npt.NDArray[Any]

@@ -17,8 +17,9 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import MeasuresConfig, Policy
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
+from hpcopt_assets.contracts.forecast_words import EstimateRun
 from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
-from hpcopt_assets.contracts.vocabulary import EstimateRun, EstimateSource, Window
+from hpcopt_assets.contracts.vocabulary import EstimateSource, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.requests import is_completed
 from hpcopt_assets.measures.schedule import Schedule

@@ -16,13 +16,7 @@ from hpcopt_assets.contracts.adapter import ExternalPolicy
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import EvidenceError, InputError
 from hpcopt_assets.contracts.order import in_trace_order
-from hpcopt_assets.contracts.vocabulary import (
-    FORECAST,
-    Estimate,
-    JobState,
-    LeftOut,
-    Overrun,
-)
+from hpcopt_assets.contracts.vocabulary import FORECAST, Estimate, JobState, LeftOut, Overrun
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, limits
 from hpcopt_assets.measures.schedule import NO_USER, BoolArray, IntArray
 from hpcopt_assets.simulate.forecast import Forecast, forecast_of

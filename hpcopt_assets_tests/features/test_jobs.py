@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF, HISTORY, JOB_FEATURES, QUEUE_STATE
+from hpcopt_assets.contracts.forecast_words import Inputs
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.vocabulary import Inputs
 from hpcopt_assets.features.jobs import job_features
 from hpcopt_assets_tests.builders import job, trace
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES, RUNTIME_MODEL
+from hpcopt_assets.contracts.forecast_words import Predictor
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.vocabulary import Predictor
 from hpcopt_assets.forecast.baselines import baselines
 from hpcopt_assets.forecast.estimates import runtime_estimates
 from hpcopt_assets_tests.builders import job, trace

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.forecast_tables import FEATURES_OF, RUNTIME_IMPORTANCE, RUNTIME_MODEL
+from hpcopt_assets.contracts.forecast_words import Inputs, Quantile
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.vocabulary import Inputs, Quantile
 from hpcopt_assets.forecast.fit import Fitted, fit
 from hpcopt_assets.forecast.graphs import Graph, parity_ratio, to_onnx
 from hpcopt_assets.forecast.models import FITTED, Predictors

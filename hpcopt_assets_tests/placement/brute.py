@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise, product
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig
-from hpcopt_assets.contracts.vocabulary import Allocation, MatchingCause, PlacementCause, RingOrder
+from hpcopt_assets.contracts.placement_words import Allocation, MatchingCause, PlacementCause, RingOrder
 
 Switch = tuple[int, int]
 # Rail and plane.

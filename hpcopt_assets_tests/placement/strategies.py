@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.placement_config import ClusterConfig
-from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
+from hpcopt_assets.contracts.placement_words import Allocation, RingOrder
 from hpcopt_assets.placement.workload import FAULT, JOB
 
 INTERVAL_S = 10

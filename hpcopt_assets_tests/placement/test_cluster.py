@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.vocabulary import MatchingCause, PlacementCause
+from hpcopt_assets.contracts.placement_words import MatchingCause, PlacementCause
 from hpcopt_assets.placement.cluster import empty_cluster, empty_rows, entries
 from hpcopt_assets.placement.kernel.state import NOBODY
 from hpcopt_assets_tests.placement.brute import Circuit, PlainCluster, edges, run_plainly

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.placement.bundles import read_bundle
 from hpcopt_assets.placement.cluster import (
     draw_course,

@@ -8,9 +8,9 @@ import pytest
 
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SCORES
+from hpcopt_assets.contracts.placement_words import PlacementCause, Population
+from hpcopt_assets.contracts.placement_words import PlacementMethod as Method
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.vocabulary import PlacementCause, Population
-from hpcopt_assets.contracts.vocabulary import PlacementMethod as Method
 from hpcopt_assets.placement.cluster import draw_failures, empty_rows, simulate
 from hpcopt_assets.placement.pictures import model_figures
 from hpcopt_assets.placement.predict import Chances, open_predictor

@@ -8,8 +8,8 @@ import pytest
 
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SNAPSHOTS
+from hpcopt_assets.contracts.placement_words import SnapshotPart
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.vocabulary import SnapshotPart
 from hpcopt_assets.measures.classification import counts, f1
 from hpcopt_assets.placement.snapshots import make_snapshots, parts
 from hpcopt_assets_tests.placement.builders import placement, small

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.placement_bundle import bundle_json_schema
-from hpcopt_assets.contracts.vocabulary import PlacementCause
+from hpcopt_assets.contracts.placement_words import PlacementCause
 from hpcopt_assets.placement.calibration import calibrate, cheapest_threshold, softmax
 from hpcopt_assets.placement.predict import open_predictor
 from hpcopt_assets.placement.session import open_session

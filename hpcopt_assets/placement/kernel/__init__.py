@@ -1,6 +1,6 @@
 """Kernel: the exact decision and the event loop of the cluster, compiled. The only numba of this room.
 
-In:  arrays, and codes of contracts/vocabulary.   Out: arrays.
+In:  arrays, and codes of contracts/placement_words.   Out: arrays.
 Not here: random numbers (workload.py draws them all), frames, configs.
 
 state.py       what the cluster is like       rings.py   can one rail's ring be realised, and how?

@@ -5,7 +5,7 @@ In:  free servers of each SU, and the policy's code.   Out: the SUs in the order
 
 from __future__ import annotations
 
-from hpcopt_assets.contracts.vocabulary import Allocation, RingOrder
+from hpcopt_assets.contracts.placement_words import Allocation, RingOrder
 from hpcopt_assets.placement.kernel.state import NOBODY, Array, compiled
 
 ROOMIEST_FIRST = Allocation.ROOMIEST_FIRST.code

@@ -5,7 +5,7 @@ In:  the cluster, a job.   Out: the cause of failure, and a plan in the cluster'
 
 from __future__ import annotations
 
-from hpcopt_assets.contracts.vocabulary import MatchingCause, PlacementCause
+from hpcopt_assets.contracts.placement_words import MatchingCause, PlacementCause
 from hpcopt_assets.placement.kernel.allocation import allocate, arrange
 from hpcopt_assets.placement.kernel.rings import IMPOSSIBLE, REALISED, realise
 from hpcopt_assets.placement.kernel.state import NOBODY, Cluster, compiled
