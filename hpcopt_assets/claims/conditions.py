@@ -105,9 +105,30 @@ def _fallback_ratio(frame: pl.DataFrame) -> float:
     return given.height / replayed.height if replayed.height else 0.0
 
 
-def judge_robustness() -> Judgement:
-    """NOT_ASSESSED: no interval has been computed."""
-    return Judgement(Verdict.NOT_ASSESSED, None, None, RATIO, 0, "not yet tested for robustness")
+def judge_robustness(rows: pl.DataFrame, primary: str) -> Judgement:
+    """PASS where two intervals of the paired difference say that the primary measure falls.
+
+    One over shaken replicas, one over weeks drawn anew; `measured` is the larger of their upper ends. `rows`
+    are the candidate's of the table `robustness`. Too few weeks, or no row, is NOT_ASSESSED.
+    """
+    found = rows.filter(measure=primary)
+    if found.is_empty():
+        return Judgement(Verdict.NOT_ASSESSED, None, 0.0, primary, 0, "it was not replayed on shaken traces")
+    row = found.row(0, named=True)
+    ends = [end for end in (row["upper"], row["block_upper"]) if end is not None]
+    told = (
+        f"{primary} changes by [{in_figures(row['lower'])}, {in_figures(row['upper'])}] over "
+        f"{row['replicas_count']:,} shaken replicas and by [{in_figures(row['block_lower'])}, "
+        f"{in_figures(row['block_upper'])}] over {row['blocks_count']:,} weeks drawn anew (95 %)"
+    )
+    verdict = Verdict.PASS
+    if row["upper"] is None or row["block_upper"] is None:
+        verdict = Verdict.NOT_ASSESSED
+    if any(end >= 0 for end in ends):
+        verdict = Verdict.FAIL
+    if row["is_artefact"]:
+        told += "; the replay's own difference lies outside the first interval"
+    return Judgement(verdict, max(ends, default=None), 0.0, primary, row["replicas_count"], told)
 
 
 def _series(hours: FloatArray) -> str:

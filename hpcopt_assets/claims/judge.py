@@ -1,6 +1,6 @@
 """The table claim_verdicts: every policy held against the baseline.
 
-In:  replay_schedule by policy, fidelity_verdicts.   Out: claim_verdicts.
+In:  replay_schedule by policy, fidelity_verdicts, robustness.   Out: claim_verdicts.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def judge_claims(
     policies: PoliciesConfig,
     capacity: Capacity,
     fidelity: pl.DataFrame,
+    robustness: pl.DataFrame,
     objective: ObjectiveConfig,
     is_synthetic: bool,
 ) -> pl.DataFrame:
@@ -60,7 +61,10 @@ def judge_claims(
         if policy_id == baseline.id:
             continue
         candidate = _policy(policy_id, policies)
-        judged = _judge(candidate, baseline, frame, schedules[baseline.id], fidelity, capacity, objective)
+        shaken = robustness.filter(policy=policy_id, baseline=baseline.id)
+        judged = _judge(
+            candidate, baseline, frame, schedules[baseline.id], fidelity, shaken, capacity, objective
+        )
         verdicts = {criterion: found.verdict for criterion, found in judged.items()}
         outcome = outcome_of(verdicts)
         judged[ClaimCriterion.OVERALL] = replace(
@@ -88,6 +92,7 @@ def _judge(
     frame: pl.DataFrame,
     baseline_frame: pl.DataFrame,
     fidelity: pl.DataFrame,
+    shaken: pl.DataFrame,
     capacity: Capacity,
     objective: ObjectiveConfig,
 ) -> dict[ClaimCriterion, Judgement]:
@@ -103,7 +108,7 @@ def _judge(
         ClaimCriterion.SATURATION: judge_saturation(*pair, capacity, claims.saturation),
         ClaimCriterion.BASELINE_FIDELITY: judge_baseline_fidelity(fidelity, baseline.id),
         ClaimCriterion.REQUEST_FALLBACK: fallback,
-        ClaimCriterion.ROBUSTNESS: judge_robustness(),
+        ClaimCriterion.ROBUSTNESS: judge_robustness(shaken, claims.primary),
     }
     if candidate.is_bound:
         return {criterion: _unjudged(found, BOUND) for criterion, found in judged.items()}

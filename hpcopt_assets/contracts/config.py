@@ -18,6 +18,7 @@ from pydantic import (
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Ratio, Seconds, Words
 from hpcopt_assets.contracts.placement_config import PlacementConfig
+from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.contracts.vocabulary import (
@@ -266,5 +267,6 @@ CONFIG_MODELS: dict[str, type[Frozen]] = {
     "synthetic": SyntheticConfig,
     "placement": PlacementConfig,
     "forecast": ForecastConfig,
+    "robustness": RobustnessConfig,
 }
 # configs/<name>.yaml -> the one model that reads it.

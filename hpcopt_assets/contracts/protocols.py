@@ -5,10 +5,16 @@ In:  nothing.   Out: Protocols.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from hpcopt_assets.contracts.adapter import AdapterDecision
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 
 class PriorityReplayer(Protocol):
@@ -28,6 +34,22 @@ class PriorityReplayer(Protocol):
         priority: Sequence[int],
         capacity_procs: int,
     ) -> list[int]: ...
+
+
+class ShakenReplays(Protocol):
+    """Replays one trace again and again, each job's times a little different.
+
+    `release_s` are the releases of the replayed jobs, ascending. A call replays under one policy: runtimes,
+    requests and forecasts times `factor`, releases moved by `shift_s`, one entry a job in that order; it
+    gives the measures of the steady window. Calls from several threads do not disturb each other.
+    """
+
+    @property
+    def release_s(self) -> IntArray: ...
+
+    def __call__(
+        self, policy_id: str, factor: FloatArray, shift_s: IntArray
+    ) -> Mapping[str, int | float | None]: ...
 
 
 class Decide(Protocol):

@@ -31,6 +31,7 @@ from hpcopt_assets.contracts.makers import (
     word,
 )
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
+from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 
 WAIT_RULE = Rule(
     "wait_is_start_minus_release",
@@ -389,6 +390,7 @@ TABLES: dict[str, Table] = {
         CLAIM_VERDICTS,
         *PLACEMENT_TABLES,
         *FORECAST_TABLES,
+        ROBUSTNESS,
     )
 }
 

@@ -29,6 +29,7 @@ from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.placement_config import PlacementConfig
+from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 
@@ -46,6 +47,7 @@ class Configs:
     synthetic: SyntheticConfig
     placement: PlacementConfig
     forecast: ForecastConfig
+    robustness: RobustnessConfig
 
     def policy(self, policy_id: str) -> Policy:
         """The policy of that id; ConfigError lists those there are."""

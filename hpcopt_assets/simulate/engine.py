@@ -79,7 +79,7 @@ def replay(
     program.
     """
     workload = select_workload(jobs, capacity_procs, scenario, estimates if policy.is_forecasting else None)
-    return to_replay(workload, policy, _run(workload, policy, is_strict=is_strict))
+    return to_replay(workload, policy, run_workload(workload, policy, is_strict=is_strict))
 
 
 def to_replay(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outcome) -> Replay:
@@ -167,8 +167,8 @@ def _sources(workload: Workload, policy: Policy | ExternalPolicy, replayed: Outc
     return _spread(workload, numbers).replace_strict(words, return_dtype=pl.String)
 
 
-def _run(workload: Workload, policy: Policy, *, is_strict: bool) -> Replayed:
-    """What the kernel makes of a workload under a policy."""
+def run_workload(workload: Workload, policy: Policy, *, is_strict: bool = False) -> Replayed:
+    """What the kernel makes of a workload under a policy; errors are those of `replay`, but for the end."""
     from hpcopt_assets.simulate.kernel.arrays import replay_arrays
 
     estimate_s, hold_s = workload.estimate_s(policy), workload.hold_s(policy)

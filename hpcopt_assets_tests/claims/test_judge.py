@@ -10,6 +10,7 @@ from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.judge import judge_claims
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS
 from hpcopt_assets.contracts.vocabulary import ClaimCriterion, EstimateSource, Verdict, Window
@@ -54,6 +55,7 @@ def judged(
     source: EstimateSource = EstimateSource.REQUEST,
     baseline_fidelity: str = "PASS",
     is_synthetic: bool = False,
+    shaken: pl.DataFrame | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Rows by criterion, of a candidate with these waits against a baseline with those."""
     made = jobs() if trace_jobs is None else trace_jobs
@@ -71,6 +73,7 @@ def judged(
         policies=POLICIES,
         capacity=Capacity(CAPACITY),
         fidelity=fidelity(baseline_fidelity),
+        robustness=ROBUSTNESS.empty() if shaken is None else shaken,
         objective=OBJECTIVE,
         is_synthetic=is_synthetic,
     )
@@ -94,7 +97,7 @@ def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
     assert rows["starved"]["reason"] == "starved_ratio 0 (baseline 0), at most 0.02 allowed"
     assert rows["request_fallback"]["reason"] == "every replayed job had a requested runtime"
     assert rows["overall"]["outcome"] == "CONDITIONAL"
-    assert "not yet tested for robustness" in rows["overall"]["reason"]
+    assert "it was not replayed on shaken traces" in rows["overall"]["reason"]
     assert {row["outcome"] for name, row in rows.items() if name != "overall"} == {None}
 
 
@@ -216,6 +219,44 @@ def test_backfilling_on_made_up_requests_is_not_assessed():
     assert rows["overall"]["outcome"] is None
 
 
+def shaken(upper: float | None, block_upper: float | None, *, is_artefact: bool = False) -> pl.DataFrame:
+    row: dict[str, Any] = dict.fromkeys(ROBUSTNESS.names) | {
+        "trace_id": "made",
+        "policy": CANDIDATE,
+        "baseline": BASELINE,
+        "measure": "p95_bsld",
+        "replicas_count": 200,
+        "blocks_count": 20,
+        "lower": -3.0,
+        "upper": upper,
+        "block_lower": -3.0,
+        "block_upper": block_upper,
+        "is_artefact": is_artefact,
+    }
+    return pl.DataFrame([row], schema=ROBUSTNESS.polars_schema())
+
+
+@pytest.mark.parametrize(
+    ("upper", "block_upper", "verdict", "outcome"),
+    [
+        (-1.0, -0.5, "PASS", "ACCEPTED"),
+        (-1.0, 0.5, "FAIL", "CONDITIONAL"),
+        (0.0, -0.5, "FAIL", "CONDITIONAL"),
+        (-1.0, None, "NOT_ASSESSED", "CONDITIONAL"),
+        (0.1, None, "FAIL", "CONDITIONAL"),
+    ],
+)
+def test_a_gain_is_accepted_only_where_both_intervals_say_so(upper, block_upper, verdict, outcome):
+    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(upper, block_upper))
+    assert rows["robustness"]["verdict"] == verdict
+    assert rows["overall"]["outcome"] == outcome
+
+
+def test_an_artefact_is_called_one():
+    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(-1.0, -0.5, is_artefact=True))
+    assert "outside the first interval" in rows["robustness"]["reason"]
+
+
 def test_half_of_the_requests_suffices():
     made = jobs()
     half = replay_of(made, made["release_s"], CANDIDATE).with_columns(
@@ -229,6 +270,7 @@ def test_half_of_the_requests_suffices():
         policies=POLICIES,
         capacity=Capacity(CAPACITY),
         fidelity=fidelity("PASS"),
+        robustness=ROBUSTNESS.empty(),
         objective=OBJECTIVE,
         is_synthetic=False,
     )
@@ -286,6 +328,7 @@ def test_unknown_policies_and_a_missing_baseline_are_refused():
         "policies": POLICIES,
         "capacity": Capacity(CAPACITY),
         "fidelity": fidelity("PASS"),
+        "robustness": ROBUSTNESS.empty(),
         "objective": OBJECTIVE,
         "is_synthetic": False,
     }

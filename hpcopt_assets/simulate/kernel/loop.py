@@ -75,7 +75,7 @@ def next_instant(machine: Machine, submitted: int, step: int, steps: Records) ->
 def compile_loop(version: str) -> Any:
     """The loop. Its cache on disk is looked up by what it closes over: by `version`, that is, too."""
 
-    @njit(cache=True, **uncounted)
+    @njit(cache=True, nogil=True, **uncounted)
     def replay_all(
         jobs: Records,
         states: Records,
