@@ -25,7 +25,12 @@ from hpcopt_assets.measures.schedule import NO_USER, IntArray, Schedule
 Model = TypeVar("Model", bound=Frozen)
 CONFIGS = Path(__file__).parents[1] / "configs"
 MEASURES = MeasuresConfig(
-    tau_s=10, starved_after_s=172_800, steady_skip_ratio=0.05, min_jobs_per_user=10, queue_sample_s=60
+    tau_s=10,
+    starved_after_s=172_800,
+    steady_skip_ratio=0.05,
+    selection_time_ratio=0.6,
+    min_jobs_per_user=10,
+    queue_sample_s=60,
 )
 
 

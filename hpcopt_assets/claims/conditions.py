@@ -6,17 +6,24 @@ Not here: what the candidate must do (criteria.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from hpcopt_assets.contracts.config import ClaimsConfig, Policy, SaturationRule
-from hpcopt_assets.contracts.sentences import in_figures
-from hpcopt_assets.contracts.verdicts import Judgement
-from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict
+from hpcopt_assets.contracts.forecast_words import EstimateRun
+from hpcopt_assets.contracts.robustness_tables import BETTER
+from hpcopt_assets.contracts.sentences import in_figures, plural
+from hpcopt_assets.contracts.verdicts import Judgement, judge
+from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import late_backlog
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
+from hpcopt_assets.measures.summary import Measures
 
 RATIO = "ratio"
+NO_FORECASTS = "it believes no forecasts"
 
 
 def judge_saturation(
@@ -105,30 +112,85 @@ def _fallback_ratio(frame: pl.DataFrame) -> float:
     return given.height / replayed.height if replayed.height else 0.0
 
 
-def judge_robustness(rows: pl.DataFrame, primary: str) -> Judgement:
-    """PASS where two intervals of the paired difference say that the primary measure falls.
+def judge_model_credit(candidate: pl.DataFrame, policy: Policy, config: ClaimsConfig) -> Judgement:
+    """FAIL where the model gave too few of the estimates: what was gained is then not the model's."""
+    replayed = candidate.filter(pl.col("left_out").is_null())
+    if not policy.is_forecasting:
+        return Judgement(Verdict.PASS, None, None, RATIO, replayed.height, NO_FORECASTS)
+    given = replayed.filter(pl.col("estimate_source") == EstimateSource.MODEL.value)
+    return judge(
+        given.height / replayed.height if replayed.height else None,
+        "at least",
+        config.min_model_ratio,
+        unit=RATIO,
+        count=replayed.height,
+        needed=config.min_jobs,
+        what="share of the estimates that came from the model",
+    )
 
-    One over shaken replicas, one over weeks drawn anew; `measured` is the larger of their upper ends. `rows`
-    are the candidate's of the table `robustness`. Too few weeks, or no row, is NOT_ASSESSED.
+
+def judge_hindsight(
+    accounting: pl.DataFrame, policy: Policy, baseline: Measures, config: ClaimsConfig
+) -> Judgement:
+    """Whether the gain is still there when no estimate rests on a job that had not ended in its schedule.
+
+    `accounting` is `estimate_accounting`.
     """
-    found = rows.filter(measure=primary)
+    count, old = int(baseline["jobs_count"] or 0), baseline[config.primary]
+    if not policy.is_forecasting:
+        return Judgement(Verdict.PASS, None, None, RATIO, count, NO_FORECASTS)
+    honest = accounting.filter(policy=policy.id, run=EstimateRun.HISTORY_HONEST.value)
+    if honest.height != 1:
+        missing = "it was not replayed without hindsight"
+        return Judgement(Verdict.NOT_ASSESSED, None, config.min_gain_ratio, RATIO, 0, missing)
+    new = honest[config.primary].item()
+    return judge(
+        None if new is None or old is None else 1 - new / old,
+        "at least",
+        config.min_gain_ratio,
+        unit=RATIO,
+        count=count,
+        needed=config.min_jobs,
+        what=f"without estimates that know another schedule's future, the gain in {config.primary} is",
+    )
+
+
+def judge_confirmation(rows: pl.DataFrame, selection: Verdict, primary: str) -> Judgement:
+    """PASS where two intervals say that the primary measure improves on the part that chose nobody.
+
+    One over shaken replicas, one over weeks drawn anew, both adjusted for how many candidates were chosen;
+    `measured` is the end that is nearest to no improvement. `rows` are the candidate's of the table
+    `robustness`. Who was not chosen, too few replicas or weeks, or no row, is NOT_ASSESSED.
+    """
+    found = rows.filter(measure=primary, time_window=Window.CONFIRMATION.value)
     if found.is_empty():
         return Judgement(Verdict.NOT_ASSESSED, None, 0.0, primary, 0, "it was not replayed on shaken traces")
-    row = found.row(0, named=True)
-    ends = [end for end in (row["upper"], row["block_upper"]) if end is not None]
+    row, better = found.row(0, named=True), BETTER[primary]
+    ends = ("upper", "block_upper") if better < 0 else ("lower", "block_lower")
+    known = [row[end] for end in ends if row[end] is not None]
     told = (
-        f"{primary} changes by [{in_figures(row['lower'])}, {in_figures(row['upper'])}] over "
-        f"{row['replicas_count']:,} shaken replicas and by [{in_figures(row['block_lower'])}, "
-        f"{in_figures(row['block_upper'])}] over {row['blocks_count']:,} weeks drawn anew (95 %)"
+        f"on the rest, {primary} changes by {_interval(row, '')} over {row['replicas_count']:,} shaken "
+        f"replicas and by {_interval(row, 'block_')} over {plural(row['blocks_count'], 'week')} drawn anew "
+        f"({in_figures(100 * row['confidence'])} %, {_adjusted(row['candidates_count'])})"
     )
     verdict = Verdict.PASS
-    if row["upper"] is None or row["block_upper"] is None:
-        verdict = Verdict.NOT_ASSESSED
-    if any(end >= 0 for end in ends):
+    if any(better * end <= 0 for end in known):
         verdict = Verdict.FAIL
+    elif len(known) < len(ends) or selection is not Verdict.PASS:
+        verdict = Verdict.NOT_ASSESSED
     if row["is_artefact"]:
-        told += "; the replay's own difference lies outside the first interval"
-    return Judgement(verdict, max(ends, default=None), 0.0, primary, row["replicas_count"], told)
+        told += "; the replay's own difference lies outside the first of these"
+    nearest = min(known, key=lambda end: better * end, default=None)
+    return Judgement(verdict, nearest, 0.0, primary, row["replicas_count"], told)
+
+
+def _interval(row: Mapping[str, Any], which: str) -> str:
+    low, high = row[f"{which}lower"], row[f"{which}upper"]
+    return "an unknown amount" if low is None else f"[{in_figures(low)}, {in_figures(high)}]"
+
+
+def _adjusted(candidates: int | None) -> str:
+    return "not chosen" if candidates is None else f"Holm over {plural(candidates, 'candidate')}"
 
 
 def _series(hours: FloatArray) -> str:

@@ -1,24 +1,28 @@
 """The table claim_verdicts: every policy held against the baseline.
 
-In:  replay_schedule by policy, fidelity_verdicts, robustness.   Out: claim_verdicts.
+In:  replay_schedule by policy, fidelity_verdicts, robustness, estimate_accounting.   Out: claim_verdicts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from hpcopt_assets.claims.conditions import (
     judge_baseline_fidelity,
+    judge_confirmation,
     judge_fallback,
-    judge_robustness,
+    judge_hindsight,
+    judge_model_credit,
     judge_saturation,
 )
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.outcome import outcome_of, overall_verdict
 from hpcopt_assets.claims.reason import BOUND, claim_in_words
+from hpcopt_assets.claims.score import weighted_score
+from hpcopt_assets.claims.selection import judge_selection
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig, Policy
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
@@ -26,9 +30,18 @@ from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Verdict, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
-from hpcopt_assets.measures.summary import measure
+from hpcopt_assets.measures.summary import Measures, measure
 
 BLIND = "too few jobs had a requested runtime"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What other assets found out: fidelity_verdicts, robustness and estimate_accounting of a trace."""
+
+    fidelity: pl.DataFrame
+    robustness: pl.DataFrame
+    accounting: pl.DataFrame
 
 
 def judge_claims(
@@ -37,16 +50,15 @@ def judge_claims(
     schedules: Mapping[str, pl.DataFrame],
     policies: PoliciesConfig,
     capacity: Capacity,
-    fidelity: pl.DataFrame,
-    robustness: pl.DataFrame,
+    tables: Evidence,
     objective: ObjectiveConfig,
     is_synthetic: bool,
 ) -> pl.DataFrame:
     """One row per criterion, `overall` last, for each policy of `schedules` but the baseline.
 
-    Compared are the jobs that ran under both, over the steady window. A bound has the same rows with its
-    measured values, all NOT_ASSESSED and without an outcome. Raises ConfigError for an unknown policy or a
-    baseline that was not replayed.
+    Compared are the jobs that ran under both, over the steady window and its two parts. A bound has the same
+    rows with its measured values, all NOT_ASSESSED and without an outcome. Raises ConfigError for an unknown
+    policy or a baseline that was not replayed.
     """
     baseline = _policy(objective.claims.baseline, policies)
     if baseline.id not in schedules:
@@ -57,14 +69,11 @@ def judge_claims(
             next_step="Replay that policy, or name another baseline.",
         )
     rows = []
-    for policy_id, frame in schedules.items():
+    for policy_id in schedules:
         if policy_id == baseline.id:
             continue
         candidate = _policy(policy_id, policies)
-        shaken = robustness.filter(policy=policy_id, baseline=baseline.id)
-        judged = _judge(
-            candidate, baseline, frame, schedules[baseline.id], fidelity, shaken, capacity, objective
-        )
+        judged, score = _judge(candidate, baseline, schedules, tables, capacity, objective)
         verdicts = {criterion: found.verdict for criterion, found in judged.items()}
         outcome = outcome_of(verdicts)
         judged[ClaimCriterion.OVERALL] = replace(
@@ -79,7 +88,12 @@ def judge_claims(
                 "baseline": baseline.id,
                 "criterion": criterion.value,
                 **found.columns(),
-                "outcome": outcome if criterion is ClaimCriterion.OVERALL else None,
+                **dict.fromkeys(("outcome", "weighted_score")),
+                **(
+                    {"outcome": outcome, "weighted_score": score}
+                    if criterion is ClaimCriterion.OVERALL
+                    else {}
+                ),
             }
             for criterion, found in judged.items()
         ]
@@ -89,27 +103,43 @@ def judge_claims(
 def _judge(
     candidate: Policy,
     baseline: Policy,
-    frame: pl.DataFrame,
-    baseline_frame: pl.DataFrame,
-    fidelity: pl.DataFrame,
-    shaken: pl.DataFrame,
+    schedules: Mapping[str, pl.DataFrame],
+    tables: Evidence,
     capacity: Capacity,
     objective: ObjectiveConfig,
-) -> dict[ClaimCriterion, Judgement]:
+) -> tuple[dict[ClaimCriterion, Judgement], float | None]:
+    """Every criterion but `overall`, and the weighted score."""
     claims = objective.claims
-    pair = Schedule.paired(frame, baseline_frame)
-    measures = [
-        measure(schedule, capacity=capacity, config=objective.measures, window=Window.STEADY)
-        for schedule in pair
-    ]
-    fallback = judge_fallback(frame, baseline_frame, (candidate, baseline), claims)
+    frames = schedules[candidate.id], schedules[baseline.id]
+    pair = Schedule.paired(*frames)
+
+    def measured(window: Window) -> tuple[Measures, Measures]:
+        one, other = (
+            measure(each, capacity=capacity, config=objective.measures, window=window) for each in pair
+        )
+        return one, other
+
+    steady, first = measured(Window.STEADY), measured(Window.SELECTION)
+    selection = judge_selection(*first, claims)
+    shaken = tables.robustness.filter(policy=candidate.id, baseline=baseline.id)
     judged = {
-        **judge_candidate(measures[0], measures[1], claims),
+        **judge_candidate(*steady, claims),
         ClaimCriterion.SATURATION: judge_saturation(*pair, capacity, claims.saturation),
-        ClaimCriterion.BASELINE_FIDELITY: judge_baseline_fidelity(fidelity, baseline.id),
-        ClaimCriterion.REQUEST_FALLBACK: fallback,
-        ClaimCriterion.ROBUSTNESS: judge_robustness(shaken, claims.primary),
+        ClaimCriterion.BASELINE_FIDELITY: judge_baseline_fidelity(tables.fidelity, baseline.id),
+        ClaimCriterion.REQUEST_FALLBACK: judge_fallback(*frames, (candidate, baseline), claims),
+        ClaimCriterion.MODEL_CREDIT: judge_model_credit(frames[0], candidate, claims),
+        ClaimCriterion.WITHOUT_HINDSIGHT: judge_hindsight(tables.accounting, candidate, steady[1], claims),
+        ClaimCriterion.SELECTION: selection,
+        ClaimCriterion.CONFIRMATION: judge_confirmation(shaken, selection.verdict, claims.primary),
     }
+    return _where_assessable(judged, candidate), weighted_score(*steady, claims.score)
+
+
+def _where_assessable(
+    judged: dict[ClaimCriterion, Judgement], candidate: Policy
+) -> dict[ClaimCriterion, Judgement]:
+    """A bound is never judged; nor is backfilling on requests that were made up."""
+    fallback = judged[ClaimCriterion.REQUEST_FALLBACK]
     if candidate.is_bound:
         return {criterion: _unjudged(found, BOUND) for criterion, found in judged.items()}
     if fallback.verdict is not Verdict.PASS:

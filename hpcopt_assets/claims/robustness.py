@@ -1,196 +1,158 @@
 """Does a difference between two policies survive: a shaken trace, and other weeks?
 
-In:  replays of the shaken trace (a Protocol), schedules as replayed, configs/robustness.yaml.
-Out: `robustness`, one row a policy and measure.
+In:  shaken_measures, schedules as replayed, configs/robustness.yaml.
+Out: `robustness`, one row a policy, window and measure.
 Not here: what follows for a claim (judge.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from hpcopt_assets.claims.shaking import draw_shake
+from hpcopt_assets.claims.intervals import holm_levels, interval, p_value
+from hpcopt_assets.claims.selection import judge_selection
 from hpcopt_assets.claims.weeks import Weeks
-from hpcopt_assets.contracts.config import MeasuresConfig, ObjectiveConfig, Policy
-from hpcopt_assets.contracts.order import JOB_KEY
-from hpcopt_assets.contracts.protocols import ShakenReplays
-from hpcopt_assets.contracts.robustness_config import RobustnessConfig
-from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS
-from hpcopt_assets.contracts.vocabulary import Backfill, Window
+from hpcopt_assets.contracts.config import ObjectiveConfig
+from hpcopt_assets.contracts.robustness_config import IntervalsConfig
+from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS, WINDOWS
+from hpcopt_assets.contracts.vocabulary import Verdict, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
-from hpcopt_assets.measures.summary import measure
-from hpcopt_assets.measures.window import span_of
+from hpcopt_assets.measures.summary import Measures, measure
+from hpcopt_assets.measures.window import is_released_in, span_of
 
-Told = Mapping[str, int | float | None]
+NOTHING = np.empty(0)
+Row = dict[str, str | float | bool | None]
 
 
 @dataclass(frozen=True)
-class Replicas:
-    """Measures of every replica under one policy; replica i is the same shaken trace under every policy."""
+class _Compared:
+    """One policy against the baseline over one window: as replayed, and again and again.
 
-    told: tuple[Told, ...]
+    `changes` and `drawn` hold, for a measure, the policy's less the baseline's: one number a replica, and one
+    a drawing of weeks (none with too few weeks).
+    """
 
-    def values(self, measure: str) -> FloatArray:
-        """One number a replica, NaN where there is none."""
-        return np.array([np.nan if row[measure] is None else row[measure] for row in self.told], dtype=float)
+    policy: Measures
+    baseline: Measures
+    changes: Mapping[str, FloatArray]
+    drawn: Mapping[str, FloatArray]
+    blocks_count: int
 
+    def p_value(self, name: str, config: IntervalsConfig) -> float:
+        """The larger of both p-values; 1 where either cannot be had."""
+        both = self.changes[name], self.drawn.get(name, NOTHING)
+        if both[0].size < config.min_replicas or both[1].size == 0:
+            return 1.0
+        return max(p_value(values, BETTER[name]) for values in both)
 
-def replicate(
-    replays: ShakenReplays,
-    policies: Sequence[Policy],
-    config: RobustnessConfig,
-    *,
-    is_synthetic: bool,
-    executor: Executor,
-    say: Callable[[str], None] = lambda _: None,
-) -> dict[str, Replicas]:
-    """Replay every replica under every policy, on the executor; results stand in the order of replicas."""
-    count = config.replicas.synthetic if is_synthetic else config.replicas.recorded
-    few = config.replicas.conservative
-
-    def one(replica: int) -> list[Told | None]:
-        shake = draw_shake(replays.release_s, replica, config.seed, config.shaking)
-        return [
-            None
-            if policy.backfill is Backfill.CONSERVATIVE and replica >= few
-            else replays(policy.id, shake.factor, shake.shift_s)
-            for policy in policies
-        ]
-
-    rows = []
-    for done, row in enumerate(executor.map(one, range(count)), start=1):
-        rows.append(row)
-        if done % max(count // 10, 1) == 0:
-            say(f"{done} of {count} shaken replicas under {len(policies)} policies")
-    return {
-        policy.id: Replicas(tuple(told for row in rows if (told := row[place]) is not None))
-        for place, policy in enumerate(policies)
-    }
-
-
-def robustness_of(
-    *,
-    trace_id: str,
-    replays: ShakenReplays,
-    policies: Sequence[Policy],
-    schedules: Mapping[str, pl.DataFrame],
-    capacity: Capacity,
-    objective: ObjectiveConfig,
-    config: RobustnessConfig,
-    is_synthetic: bool,
-    executor: Executor,
-    say: Callable[[str], None] = lambda _: None,
-) -> pl.DataFrame:
-    """Shake, replay, draw weeks anew: the table `robustness` of a trace; `schedules` as replayed."""
-    measures, baseline = objective.measures, objective.claims.baseline
-    replicas = replicate(replays, policies, config, is_synthetic=is_synthetic, executor=executor, say=say)
-    jobs = _in_all(schedules)
-    measured = {
-        policy: measure(schedule, capacity=capacity, config=measures, window=Window.STEADY)
-        for policy, schedule in jobs.items()
-    }
-    span = span_of(jobs[baseline], Window.STEADY, measures.steady_skip_ratio)
-    steady = {
-        policy: schedule if span is None else schedule.where(schedule.release_s >= span.start_s)
-        for policy, schedule in jobs.items()
-    }
-    return robustness(
-        trace_id=trace_id,
-        baseline=baseline,
-        replicas=replicas,
-        measured=measured,
-        schedules=steady,
-        measures=measures,
-        config=config,
-    )
-
-
-def _in_all(schedules: Mapping[str, pl.DataFrame]) -> dict[str, Schedule]:
-    """The jobs that ran under every policy."""
-    frames = {policy: frame.filter(pl.col("left_out").is_null()) for policy, frame in schedules.items()}
-    keys = next(iter(frames.values())).select(JOB_KEY)
-    for frame in frames.values():
-        keys = keys.join(frame.select(JOB_KEY), on=JOB_KEY, how="semi", maintain_order="left")
-    return {
-        policy: Schedule.of(frame.join(keys, on=JOB_KEY, how="semi", maintain_order="left"))
-        for policy, frame in frames.items()
-    }
+    def row(self, name: str, config: IntervalsConfig, confidence: float) -> Row:
+        """What the table says of a measure."""
+        new, old, changes = self.policy[name], self.baseline[name], self.changes[name]
+        found = None if new is None or old is None else new - old
+        has_replicas, drawn = changes.size >= config.min_replicas, self.drawn.get(name, NOTHING)
+        ends = interval(changes, confidence) if has_replicas else (None, None)
+        block_ends = interval(drawn, confidence) if drawn.size else (None, None)
+        quartiles = np.percentile(changes, [25, 50, 75]).tolist() if changes.size else [None] * 3
+        is_known = found is not None and ends[0] is not None and ends[1] is not None
+        return {
+            "baseline_value": old,
+            "policy_value": new,
+            "difference": found,
+            "replicas_count": changes.size,
+            "mean_difference": float(changes.mean()) if changes.size else None,
+            **dict(zip(("p25_difference", "p50_difference", "p75_difference"), quartiles, strict=True)),
+            "improved_ratio": float((BETTER[name] * changes > 0).mean()) if changes.size else None,
+            "is_artefact": not ends[0] <= found <= ends[1] if is_known else None,  # type: ignore[operator]
+            "blocks_count": self.blocks_count,
+            **dict(zip(("lower", "upper", "block_lower", "block_upper"), (*ends, *block_ends), strict=True)),
+        }
 
 
 def robustness(
     *,
     trace_id: str,
-    baseline: str,
-    replicas: Mapping[str, Replicas],
-    measured: Mapping[str, Told],
-    schedules: Mapping[str, Schedule],
-    measures: MeasuresConfig,
-    config: RobustnessConfig,
+    shaken: pl.DataFrame,
+    schedules: Mapping[str, pl.DataFrame],
+    capacity: Capacity,
+    objective: ObjectiveConfig,
+    config: IntervalsConfig,
 ) -> pl.DataFrame:
     """Each policy's measures less the baseline's: as replayed, over replicas, over weeks drawn anew.
 
-    `measured` holds the steady window as replayed; `schedules` the jobs of that window, the same under every
-    policy.
+    `shaken` is `shaken_measures`; `schedules` are the policies' as replayed, of which the jobs that ran under
+    both count. Candidates chosen on the window of selection are compared at once: the intervals of the
+    primary measure in the window of confirmation are adjusted for how many there are.
     """
-    weeks = Weeks.of(schedules[baseline], config.blocks, config.seed)
-    drawn = {policy: weeks.measures(schedules[policy], measures) for policy in replicas}
-    rows = []
-    for policy in replicas:
-        if policy == baseline:
+    claims = objective.claims
+    compared: dict[tuple[str, Window], _Compared] = {}
+    chosen = []
+    for policy, frame in schedules.items():
+        if policy == claims.baseline:
             continue
-        for name, better in BETTER.items():
-            count = len(replicas[policy].told)
-            shaken = replicas[policy].values(name) - replicas[baseline].values(name)[:count]
-            row = {
+        pair = Schedule.paired(frame, schedules[claims.baseline])
+        for window in WINDOWS:
+            changes = _changes(shaken, policy, claims.baseline, window)
+            compared[policy, window] = _compare(pair, changes, window, capacity, objective, config)
+        first = compared[policy, Window.SELECTION]
+        if judge_selection(first.policy, first.baseline, claims).verdict is Verdict.PASS:
+            chosen.append(policy)
+    p_values = {
+        policy: compared[policy, Window.CONFIRMATION].p_value(claims.primary, config) for policy in chosen
+    }
+    levels = holm_levels(p_values, 1 - config.confidence)
+    rows = []
+    for (policy, window), found in compared.items():
+        for name in BETTER:
+            is_adjusted = (window, name) == (Window.CONFIRMATION, claims.primary) and policy in levels
+            confidence = 1 - levels[policy] if is_adjusted else config.confidence
+            row: Row = {
                 "trace_id": trace_id,
                 "policy": policy,
-                "baseline": baseline,
+                "baseline": claims.baseline,
+                "time_window": window.value,
                 "measure": name,
-                "baseline_value": measured[baseline][name],
-                "policy_value": measured[policy][name],
-                "replicas_count": count,
-                "blocks_count": weeks.count,
+                "confidence": confidence,
+                "candidates_count": len(chosen) if is_adjusted else None,
             }
-            found = _difference(measured[policy][name], measured[baseline][name])
-            row |= _over_replicas(shaken, found, better, config.confidence)
-            if name in drawn[policy]:
-                ends = _interval(drawn[policy][name] - drawn[baseline][name], config.confidence)
-                row |= dict(zip(("block_lower", "block_upper"), ends, strict=True))
-            rows.append(row)
+            rows.append(row | found.row(name, config, confidence))
     return ROBUSTNESS.shape(pl.DataFrame(rows, schema=ROBUSTNESS.polars_schema()))
 
 
-def _over_replicas(
-    shaken: FloatArray, found: float | None, better: int, confidence: float
-) -> dict[str, float | bool | None]:
-    """The difference as replayed, beside the differences of the replicas."""
-    known = shaken[~np.isnan(shaken)]
-    low, high = _interval(known, confidence)
-    is_known = found is not None and low is not None and high is not None
+def _compare(
+    pair: tuple[Schedule, Schedule],
+    changes: Mapping[str, FloatArray],
+    window: Window,
+    capacity: Capacity,
+    objective: ObjectiveConfig,
+    config: IntervalsConfig,
+) -> _Compared:
+    measured = [
+        measure(schedule, capacity=capacity, config=objective.measures, window=window) for schedule in pair
+    ]
+    span = span_of(pair[0], window, objective.measures)
+    if span is None:
+        return _Compared(measured[0], measured[1], changes, {}, 0)
+    released = is_released_in(pair[0], window, span)
+    weeks = Weeks.of(pair[0].release_s[released], span, config)
+    drawn = [weeks.measures(schedule, released, capacity, objective.measures) for schedule in pair]
+    differences = {name: drawn[0][name] - drawn[1][name] for name in drawn[0]}
+    known = {name: values for name, values in differences.items() if not np.isnan(values).any()}
+    return _Compared(measured[0], measured[1], changes, known, weeks.count)
+
+
+def _changes(shaken: pl.DataFrame, policy: str, baseline: str, window: Window) -> dict[str, FloatArray]:
+    """For each measure, the policy's less the baseline's in every replica in which both have a value."""
+    own, other = (
+        shaken.filter(policy=name, time_window=window.value).select("replica", *BETTER)
+        for name in (policy, baseline)
+    )
+    both = own.join(other, on="replica", how="inner", suffix="_baseline", maintain_order="left")
     return {
-        "difference": found,
-        "mean_difference": float(known.mean()) if known.size else None,
-        "lower": low,
-        "upper": high,
-        "improved_ratio": float((better * known > 0).mean()) if known.size else None,
-        "is_artefact": not low <= found <= high if is_known else None,  # type: ignore[operator]
+        name: both.select(pl.col(name) - pl.col(f"{name}_baseline")).to_series().drop_nulls().to_numpy()
+        for name in BETTER
     }
-
-
-def _difference(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
-
-
-def _interval(values: FloatArray, confidence: float) -> tuple[float | None, float | None]:
-    """Percentile interval; none of fewer than two values."""
-    if values.size < 2:
-        return None, None
-    tail = 100 * (1 - confidence) / 2
-    low, high = np.percentile(values, [tail, 100 - tail])
-    return float(low), float(high)

@@ -23,13 +23,13 @@ class Shake:
     shift_s: IntArray
 
 
-def draw_shake(release_s: IntArray, replica: int, seed: int, config: ShakingConfig) -> Shake:
+def draw_shake(release_s: IntArray, replica: int, config: ShakingConfig) -> Shake:
     """The shake of a replica: the same for every policy, and whatever else is drawn when.
 
     Factors are U(1 - spread, 1 + spread); shifts U(-s, s) in whole seconds, s a share of the median gap
     between releases.
     """
-    random = np.random.default_rng([seed, replica])
+    random = np.random.default_rng([config.seed, replica])
     reach_s = max_shift_s(release_s, config)
     return Shake(
         random.uniform(1 - config.runtime_spread, 1 + config.runtime_spread, size=release_s.size),

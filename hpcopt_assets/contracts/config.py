@@ -10,13 +10,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     Field,
+    NonNegativeFloat,
     PositiveFloat,
     PositiveInt,
     model_validator,
 )
 
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
-from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Ratio, Seconds, Words
+from hpcopt_assets.contracts.frozen import Frozen, Part, PolicyId, Ratio, Seconds, Words
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
@@ -130,6 +131,7 @@ class MeasuresConfig(Frozen):
     tau_s: Seconds
     starved_after_s: Seconds
     steady_skip_ratio: Ratio
+    selection_time_ratio: Part
     min_jobs_per_user: PositiveInt
     queue_sample_s: Seconds
 
@@ -142,6 +144,14 @@ class SaturationRule(Frozen):
     parts: Annotated[int, Field(ge=3)]
 
 
+class ScoreWeights(Frozen):
+    """Weights of the score by which candidates are diagnosed, never judged."""
+
+    p95_bsld: NonNegativeFloat
+    utilisation: NonNegativeFloat
+    jain_service: NonNegativeFloat
+
+
 class ClaimsConfig(Frozen):
     """What a candidate must show against the baseline."""
 
@@ -152,8 +162,10 @@ class ClaimsConfig(Frozen):
     max_jain_service_drop: Ratio
     max_utilisation_drop: Ratio
     max_fallback_ratio: Ratio
+    min_model_ratio: Ratio
     min_jobs: PositiveInt
     saturation: SaturationRule
+    score: ScoreWeights
 
 
 class ObjectiveConfig(Frozen):

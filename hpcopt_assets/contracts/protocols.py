@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpcopt_assets.contracts.adapter import AdapterDecision
+from hpcopt_assets.contracts.vocabulary import Window
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -41,7 +42,8 @@ class ShakenReplays(Protocol):
 
     `release_s` are the releases of the replayed jobs, ascending. A call replays under one policy: runtimes,
     requests and forecasts times `factor`, releases moved by `shift_s`, one entry a job in that order; it
-    gives the measures of the steady window. Calls from several threads do not disturb each other.
+    gives the measures of the steady window and of its two parts. Calls from several threads do not disturb
+    each other.
     """
 
     @property
@@ -49,7 +51,7 @@ class ShakenReplays(Protocol):
 
     def __call__(
         self, policy_id: str, factor: FloatArray, shift_s: IntArray
-    ) -> Mapping[str, int | float | None]: ...
+    ) -> Mapping[Window, Mapping[str, int | float | None]]: ...
 
 
 class Decide(Protocol):

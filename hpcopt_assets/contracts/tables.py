@@ -30,8 +30,9 @@ from hpcopt_assets.contracts.makers import (
     text,
     word,
 )
+from hpcopt_assets.contracts.measure_columns import MEASURES
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
-from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
+from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS, SHAKEN_MEASURES
 
 WAIT_RULE = Rule(
     "wait_is_start_minus_release",
@@ -308,37 +309,12 @@ REPLAY_MEASURES = Table(
     (
         TRACE_ID,
         POLICY,
-        word("time_window", "the whole schedule, or its steady part", v.Window.words()),
+        word(
+            "time_window", "the whole schedule, its steady part, or that part's two parts", v.Window.words()
+        ),
         instant("window_start_s", "start of the window", nullable=True),
         instant("window_end_s", "end of the window (excluded)", nullable=True),
-        count("jobs_count", "jobs measured", unit="jobs"),
-        count("left_out_count", "jobs of the trace that take no part", unit="jobs"),
-        real("mean_wait_s", "mean wait", "s", lo=None),
-        real("p50_wait_s", "median wait", "s", lo=None),
-        real("p95_wait_s", "95th percentile of wait", "s", lo=None),
-        real("p99_wait_s", "99th percentile of wait", "s", lo=None),
-        real("max_wait_s", "longest wait", "s", lo=None),
-        real("mean_bsld", "mean bounded slowdown", "ratio", lo=1.0),
-        real("p50_bsld", "median bounded slowdown", "ratio", lo=1.0),
-        real("p95_bsld", "95th percentile of bounded slowdown", "ratio", lo=1.0),
-        real("p99_bsld", "99th percentile of bounded slowdown", "ratio", lo=1.0),
-        real("max_bsld", "largest bounded slowdown", "ratio", lo=1.0),
-        real("utilisation_ratio", "processor-seconds used over those there were", "ratio"),
-        seconds("makespan_s", "last end minus first release", nullable=True),
-        real("throughput_per_hour", "jobs per hour of makespan", "jobs/h"),
-        real("starved_ratio", "share of jobs that waited longer than the starvation limit", "ratio", hi=1.0),
-        count(
-            "backfilled_count", "jobs that started before a job ahead of them in release order", unit="jobs"
-        ),
-        real("jain_service", "Jain's index over users' mean bounded slowdown", "ratio", hi=1.0),
-        real("worst_user_bsld", "largest mean bounded slowdown of a user", "ratio", lo=1.0),
-        real(
-            "fairness_dev",
-            "half the summed deviation of users' shares of processor-seconds from equal",
-            "ratio",
-            hi=1.0,
-        ),
-        real("jain", "Jain's index over users' processor-seconds", "ratio", hi=1.0),
+        *MEASURES,
     ),
     key=("trace_id", "policy", "time_window"),
 )
@@ -371,6 +347,13 @@ CLAIM_VERDICTS = Table(
         word("criterion", "what is judged", v.ClaimCriterion.words()),
         *_MEASURED,
         word("outcome", "what the claim amounts to (row `overall` only)", v.Outcome.words(), nullable=True),
+        real(
+            "weighted_score",
+            "fall of p95_bsld, gain of utilisation and loss of jain_service, weighed (row `overall` only); "
+            "for diagnosis, no verdict reads it",
+            "ratio",
+            lo=None,
+        ),
     ),
     key=("trace_id", "policy", "criterion"),
 )
@@ -390,9 +373,7 @@ TABLES: dict[str, Table] = {
         CLAIM_VERDICTS,
         *PLACEMENT_TABLES,
         *FORECAST_TABLES,
+        SHAKEN_MEASURES,
         ROBUSTNESS,
     )
 }
-
-MEASURE_KEYS: tuple[str, ...] = REPLAY_MEASURES.names[5:]
-# Every measure, in the table's order: everything after trace, policy and window.

@@ -267,6 +267,8 @@ class Window(Vocabulary):
 
     WHOLE = "whole"
     STEADY = "steady"
+    SELECTION = "selection"
+    CONFIRMATION = "confirmation"
 
 
 class Verdict(Vocabulary):
@@ -309,7 +311,10 @@ class ClaimCriterion(Vocabulary):
     SATURATION = "saturation"
     BASELINE_FIDELITY = "baseline_fidelity"
     REQUEST_FALLBACK = "request_fallback"
-    ROBUSTNESS = "robustness"
+    MODEL_CREDIT = "model_credit"
+    WITHOUT_HINDSIGHT = "without_hindsight"
+    SELECTION = "selection"
+    CONFIRMATION = "confirmation"
     OVERALL = "overall"
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from hpcopt_assets.contracts.columns import DType
-from hpcopt_assets.contracts.tables import MEASURE_KEYS, REPLAY_MEASURES
+from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
+from hpcopt_assets.contracts.tables import REPLAY_MEASURES
 from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
     ClaimCriterion,

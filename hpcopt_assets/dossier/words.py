@@ -40,7 +40,10 @@ CLAIM: dict[ClaimCriterion, str] = {
     ClaimCriterion.SATURATION: "saturation",
     ClaimCriterion.BASELINE_FIDELITY: "likeness of the baseline's replay to the record",
     ClaimCriterion.REQUEST_FALLBACK: "jobs without a requested runtime",
-    ClaimCriterion.ROBUSTNESS: "robustness",
+    ClaimCriterion.MODEL_CREDIT: "share of estimates from the model",
+    ClaimCriterion.WITHOUT_HINDSIGHT: "gain without another schedule's future",
+    ClaimCriterion.SELECTION: "chosen on the first part",
+    ClaimCriterion.CONFIRMATION: "confirmed on the rest, shaken and by weeks",
     ClaimCriterion.OVERALL: "overall",
 }
 INVARIANT: dict[Invariant, str] = {
@@ -127,6 +130,8 @@ CAPACITY: dict[CapacitySource, str] = {
 WINDOW: dict[Window, str] = {
     Window.WHOLE: "whole trace",
     Window.STEADY: "steady window",
+    Window.SELECTION: "first part of the steady window, which selects",
+    Window.CONFIRMATION: "rest of the steady window, which confirms",
 }
 RESEMBLES: dict[Verdict, str] = {
     Verdict.PASS: "resembles the record",

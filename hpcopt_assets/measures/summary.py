@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from hpcopt_assets.contracts.config import MeasuresConfig
-from hpcopt_assets.contracts.tables import MEASURE_KEYS
+from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
 from hpcopt_assets.contracts.vocabulary import Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.fairness import jain_index, mean_by_user, share_deviation, total_by_user
 from hpcopt_assets.measures.load import SECONDS_PER_HOUR, utilisation
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
 from hpcopt_assets.measures.slowdown import bounded_slowdown, is_backfilled
-from hpcopt_assets.measures.window import span_of
+from hpcopt_assets.measures.window import is_released_in, span_of
 
 Measures = dict[str, int | float | None]
 
@@ -24,15 +24,22 @@ Measures = dict[str, int | float | None]
 def measure(schedule: Schedule, *, capacity: Capacity, config: MeasuresConfig, window: Window) -> Measures:
     """MEASURE_KEYS plus window_start_s and window_end_s; what cannot be known is None, never NaN.
 
-    Both windows take the same formulas, over the jobs released in them: makespan is their last end minus
-    their first release, throughput their count per hour of it. Only utilisation is clipped to the window,
+    All windows take the same formulas, over the jobs released in them: makespan is their last end minus
+    the window's start, throughput their count per hour of it. Only utilisation is clipped to the window,
     and counts every job that runs in it. A job counts as backfilled if it overtook any job of the schedule.
     """
-    span = span_of(schedule, window, config.steady_skip_ratio)
-    if span is None:
-        nothing = dict.fromkeys(("window_start_s", "window_end_s", *MEASURE_KEYS))
-        return nothing | {"jobs_count": 0, "left_out_count": schedule.left_out_count, "backfilled_count": 0}
-    released = schedule.release_s >= span.start_s  # nothing is released after either window
+    span = span_of(schedule, window, config)
+    released = None if span is None else is_released_in(schedule, window, span)
+    if span is None or released is None or not released.any():
+        nothing = dict.fromkeys(MEASURE_KEYS)
+        return {
+            "window_start_s": None if span is None else span.start_s,
+            "window_end_s": None if span is None else span.end_s,
+            **nothing,
+            "jobs_count": 0,
+            "left_out_count": schedule.left_out_count,
+            "backfilled_count": 0,
+        }
     jobs = schedule.where(released)
     bsld = bounded_slowdown(jobs.wait_s, jobs.runtime_s, config.tau_s)
     makespan_s = int(jobs.end_s.max()) - span.start_s

@@ -25,7 +25,7 @@ def measure_all(
     capacity: Capacity,
     config: MeasuresConfig,
 ) -> pl.DataFrame:
-    """Two rows (whole, steady) for `observed` and for each policy, in the mapping's order.
+    """One row a window for `observed` and for each policy, in the mapping's order.
 
     A trace that records no starts has its `observed` rows too: no jobs, and no values.
     """

@@ -9,14 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic, Window
+from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic
 from hpcopt_assets.measures.calendar import Zone, weeks
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import utilisation
 from hpcopt_assets.measures.over_time import means_between, quantiles_over_time
 from hpcopt_assets.measures.schedule import IntArray, Schedule
 from hpcopt_assets.measures.usage import queued_jobs, usage
-from hpcopt_assets.measures.window import Span, span_of
+from hpcopt_assets.measures.window import Span, whole_span
 from hpcopt_assets.profile.rows import ALL, Row, unknown
 
 PERCENTILES = (50, 75, 90, 95, 99)
@@ -52,9 +52,9 @@ def _utilisation(observed: Schedule, capacity: Capacity | None, zone: Zone) -> l
     measure = ProfileMeasure.UTILISATION
     if capacity is None:
         return [unknown(_TOPIC, measure, "the size of the machine is not known", len(observed))]
-    span = span_of(observed, Window.WHOLE, 0.0)
-    if span is None:
+    if len(observed) == 0:
         return [unknown(_TOPIC, measure, _NO_STARTS)]
+    span = whole_span(observed)
     whole = utilisation(observed, capacity, span)
     if whole is None:
         return [unknown(_TOPIC, measure, "the record spans no time", len(observed))]

@@ -1,6 +1,7 @@
 """Replays of a trace that was shaken a little: measures only, many times.
 
-In:  a workload, and for each of its jobs a factor and a shift.   Out: measures of the steady window.
+In:  a workload, and for each of its jobs a factor and a shift.
+Out: measures of the steady window and of its two parts.
 Not here: how far a trace is shaken, and what is made of the measures (claims/).
 """
 
@@ -13,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.config import MeasuresConfig, Policy
+from hpcopt_assets.contracts.robustness_tables import WINDOWS
 from hpcopt_assets.contracts.vocabulary import Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
@@ -46,10 +48,13 @@ class ShakenReplayer:
         """Releases of the replayed jobs, ascending."""
         return self._workload.release_s
 
-    def __call__(self, policy_id: str, factor: FloatArray, shift_s: IntArray) -> Measures:
-        """Measures of the steady window under a policy."""
+    def __call__(self, policy_id: str, factor: FloatArray, shift_s: IntArray) -> dict[Window, Measures]:
+        """Measures under a policy, of the steady window and its two parts."""
         schedule = self.schedule(policy_id, factor, shift_s)
-        return measure(schedule, capacity=self._capacity, config=self._config, window=Window.STEADY)
+        return {
+            window: measure(schedule, capacity=self._capacity, config=self._config, window=window)
+            for window in WINDOWS
+        }
 
     def schedule(self, policy_id: str, factor: FloatArray, shift_s: IntArray) -> Schedule:
         """The shaken trace's jobs in their order, as the policy ran them."""

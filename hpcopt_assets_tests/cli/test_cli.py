@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts.tables import MEASURE_KEYS
+from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets_tests.cli.command import Hpcopt, mistake
 from hpcopt_assets_tests.pipeline.conftest import swf

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.contracts import vocabulary as v
-from hpcopt_assets.contracts.tables import MEASURE_KEYS, TRACE_REJECTS
+from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
+from hpcopt_assets.contracts.tables import TRACE_REJECTS
 from hpcopt_assets.dossier import accounts, comparisons, words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Figure, Heading, Paragraph, Table
 from hpcopt_assets.dossier.evidence import TraceEvidence

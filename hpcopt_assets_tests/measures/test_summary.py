@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.contracts.tables import MEASURE_KEYS
+from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
 from hpcopt_assets.contracts.vocabulary import Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.summary import measure
