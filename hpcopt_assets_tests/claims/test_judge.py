@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.claims.criteria import judge_candidate
-from hpcopt_assets.claims.judge import judge_claims
+from hpcopt_assets.claims.judge import Evidence, judge_claims
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
 from hpcopt_assets.contracts.errors import ConfigError
+from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS
@@ -46,6 +47,9 @@ def fidelity(verdict: str) -> pl.DataFrame:
     return pl.DataFrame([row], schema=FIDELITY_VERDICTS.polars_schema())
 
 
+NOTHING = Evidence(fidelity("PASS"), ROBUSTNESS.empty(), ESTIMATE_ACCOUNTING.empty())
+
+
 def judged(
     waits: Sequence[int | None],
     baseline_waits: Sequence[int | None],
@@ -56,6 +60,7 @@ def judged(
     baseline_fidelity: str = "PASS",
     is_synthetic: bool = False,
     shaken: pl.DataFrame | None = None,
+    accounting: pl.DataFrame | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Rows by criterion, of a candidate with these waits against a baseline with those."""
     made = jobs() if trace_jobs is None else trace_jobs
@@ -72,8 +77,11 @@ def judged(
         schedules={candidate: replayed(candidate, waits), BASELINE: replayed(BASELINE, baseline_waits)},
         policies=POLICIES,
         capacity=Capacity(CAPACITY),
-        fidelity=fidelity(baseline_fidelity),
-        robustness=ROBUSTNESS.empty() if shaken is None else shaken,
+        tables=Evidence(
+            fidelity(baseline_fidelity),
+            ROBUSTNESS.empty() if shaken is None else shaken,
+            ESTIMATE_ACCOUNTING.empty() if accounting is None else accounting,
+        ),
         objective=OBJECTIVE,
         is_synthetic=is_synthetic,
     )
@@ -90,7 +98,7 @@ def not_passed(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
 
 def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
     rows = judged([1000] * JOBS, [3000] * JOBS)
-    assert not_passed(rows) == {"robustness": "NOT_ASSESSED", "overall": "NOT_ASSESSED"}
+    assert not_passed(rows) == {"confirmation": "NOT_ASSESSED", "overall": "NOT_ASSESSED"}
     assert rows["primary_gain"]["measured"] == pytest.approx(1 - 2 / 4)
     told = "p95_bsld is 2, 50 % below the baseline's 4 (a gain of at least 5 % is needed)"
     assert rows["primary_gain"]["reason"] == told
@@ -219,14 +227,19 @@ def test_backfilling_on_made_up_requests_is_not_assessed():
     assert rows["overall"]["outcome"] is None
 
 
-def shaken(upper: float | None, block_upper: float | None, *, is_artefact: bool = False) -> pl.DataFrame:
+def shaken(
+    upper: float | None, block_upper: float | None, *, policy: str = CANDIDATE, is_artefact: bool = False
+) -> pl.DataFrame:
     row: dict[str, Any] = dict.fromkeys(ROBUSTNESS.names) | {
         "trace_id": "made",
-        "policy": CANDIDATE,
+        "policy": policy,
         "baseline": BASELINE,
+        "time_window": "confirmation",
         "measure": "p95_bsld",
         "replicas_count": 200,
         "blocks_count": 20,
+        "confidence": 0.99,
+        "candidates_count": 5,
         "lower": -3.0,
         "upper": upper,
         "block_lower": -3.0,
@@ -237,24 +250,148 @@ def shaken(upper: float | None, block_upper: float | None, *, is_artefact: bool 
 
 
 @pytest.mark.parametrize(
-    ("upper", "block_upper", "verdict", "outcome"),
+    ("upper", "block_upper", "verdict", "outcome", "measured"),
     [
-        (-1.0, -0.5, "PASS", "ACCEPTED"),
-        (-1.0, 0.5, "FAIL", "CONDITIONAL"),
-        (0.0, -0.5, "FAIL", "CONDITIONAL"),
-        (-1.0, None, "NOT_ASSESSED", "CONDITIONAL"),
-        (0.1, None, "FAIL", "CONDITIONAL"),
+        (-1.0, -0.5, "PASS", "ACCEPTED", -0.5),
+        (-1.0, 0.5, "FAIL", "CONDITIONAL", 0.5),
+        (0.0, -0.5, "FAIL", "CONDITIONAL", 0.0),
+        (-1.0, None, "NOT_ASSESSED", "CONDITIONAL", -1.0),
+        (0.1, None, "FAIL", "CONDITIONAL", 0.1),
+        (None, None, "NOT_ASSESSED", "CONDITIONAL", None),
     ],
 )
-def test_a_gain_is_accepted_only_where_both_intervals_say_so(upper, block_upper, verdict, outcome):
+def test_a_gain_is_accepted_only_where_both_intervals_say_so(upper, block_upper, verdict, outcome, measured):
     rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(upper, block_upper))
-    assert rows["robustness"]["verdict"] == verdict
+    assert rows["confirmation"]["verdict"] == verdict
+    assert rows["confirmation"]["measured"] == measured
     assert rows["overall"]["outcome"] == outcome
+
+
+def test_what_confirms_is_told():
+    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(-1.0, -0.5))
+    assert rows["confirmation"]["reason"] == (
+        "on the rest, p95_bsld changes by [-3, -1] over 200 shaken replicas and by [-3, -0.5] over 20 weeks "
+        "drawn anew (99 %, Holm over 5 candidates)"
+    )
+
+
+def test_intervals_of_other_parts_confirm_nothing():
+    other = shaken(-1.0, -0.5).with_columns(time_window=pl.lit("steady"))
+    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=other)
+    assert rows["confirmation"]["verdict"] == "NOT_ASSESSED"
 
 
 def test_an_artefact_is_called_one():
     rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(-1.0, -0.5, is_artefact=True))
-    assert "outside the first interval" in rows["robustness"]["reason"]
+    assert "outside the first of these" in rows["confirmation"]["reason"]
+
+
+def test_a_candidate_that_gains_only_later_was_not_chosen():
+    """A gain in the last third of time alone makes the whole better, and chooses nobody."""
+    late = [3000 if i < 80 else 0 for i in range(JOBS)]
+    base = [3000 if i < 80 else 9000 for i in range(JOBS)]
+    rows = judged(late, base, shaken=shaken(-1.0, -0.5))
+    assert rows["primary_gain"]["verdict"] == "PASS"
+    assert rows["selection"]["verdict"] == "FAIL"
+    assert rows["selection"]["reason"].startswith("not chosen on the first part: primary_gain (p95_bsld is 4")
+    assert rows["confirmation"]["verdict"] == "NOT_ASSESSED"
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
+    assert "selection (not chosen" in rows["overall"]["reason"]
+
+
+def test_a_candidate_that_starves_jobs_in_the_first_part_was_not_chosen():
+    """Five of 228 jobs of the first part are too many; five of 380 in the steady window are not."""
+    made = trace(job(i, 500 * i, 2, 1000, user=f"u{i % 3}") for i in range(400))
+    starved = [60 * HOUR if i in (50, 90, 130, 170, 210) else 0 for i in range(400)]
+    rows = judged(starved, [3000] * 400, trace_jobs=made, shaken=shaken(-1.0, -0.5))
+    assert rows["starved"]["verdict"] == "PASS"
+    assert rows["selection"]["verdict"] == "FAIL"
+    assert "starved (starved_ratio" in rows["selection"]["reason"]
+
+
+ML = "ml_sjbf"
+
+
+def accounting(p95_bsld: float | None, run: str = "history_honest") -> pl.DataFrame:
+    row: dict[str, Any] = dict.fromkeys(ESTIMATE_ACCOUNTING.names) | {
+        "trace_id": "made",
+        "policy": ML,
+        "run": run,
+        "p95_bsld": p95_bsld,
+    }
+    return pl.DataFrame([row], schema=ESTIMATE_ACCOUNTING.polars_schema())
+
+
+def of_model(share: float, **evidence: Any) -> dict[str, dict[str, Any]]:
+    """Rows of a policy that believes forecasts, of which this share came from the model."""
+    made = jobs()
+    by_model = pl.int_range(pl.len()) < share * JOBS
+    frame = replay_of(made, (made["release_s"] + 1000).to_list(), ML).with_columns(
+        estimate_source=pl.when(by_model).then(pl.lit("model")).otherwise(pl.lit("history"))
+    )
+    found = judge_claims(
+        trace_id="made",
+        schedules={ML: frame, BASELINE: replay_of(made, (made["release_s"] + 3000).to_list(), BASELINE)},
+        policies=POLICIES,
+        capacity=Capacity(CAPACITY),
+        tables=Evidence(
+            fidelity("PASS"), shaken(-1.0, -0.5, policy=ML), evidence.get("honest", accounting(2.0))
+        ),
+        objective=OBJECTIVE,
+        is_synthetic=False,
+    )
+    return {row["criterion"]: row for row in found.iter_rows(named=True)}
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict", "outcome"), [(0.49, "FAIL", "CONDITIONAL"), (0.5, "PASS", "ACCEPTED")]
+)
+def test_a_gain_is_the_models_only_where_the_model_gave_half_of_the_estimates(share, verdict, outcome):
+    rows = of_model(share)
+    assert rows["model_credit"]["verdict"] == verdict
+    assert rows["model_credit"]["measured"] == pytest.approx(share, abs=0.01)
+    assert rows["overall"]["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("honest", "verdict"),
+    [
+        (accounting(2.0), "PASS"),
+        (accounting(3.9), "FAIL"),
+        (accounting(None), "NOT_ASSESSED"),
+        (ESTIMATE_ACCOUNTING.empty(), "NOT_ASSESSED"),
+        (accounting(2.0, run="as_replayed"), "NOT_ASSESSED"),
+    ],
+)
+def test_a_gain_must_survive_without_another_schedules_future(honest, verdict):
+    rows = of_model(1.0, honest=honest)
+    assert rows["without_hindsight"]["verdict"] == verdict
+    assert rows["overall"]["outcome"] == ("ACCEPTED" if verdict == "PASS" else "CONDITIONAL")
+
+
+def test_policies_without_forecasts_owe_the_model_nothing():
+    rows = judged([1000] * JOBS, [3000] * JOBS)
+    for name in ("model_credit", "without_hindsight"):
+        assert (rows[name]["verdict"], rows[name]["reason"]) == ("PASS", "it believes no forecasts")
+
+
+def test_the_weighted_score_by_hand_and_no_verdict_reads_it():
+    """p95_bsld from 4 to 2; utilisation and fairness as before."""
+    rows = judged([1000] * JOBS, [3000] * JOBS)
+    used = rows["utilisation"]["measured"] - (rows["utilisation"]["limit"] + 0.01)
+    assert rows["overall"]["weighted_score"] == pytest.approx(0.5 + 0.3 * used)
+    assert {row["weighted_score"] for name, row in rows.items() if name != "overall"} == {None}
+    uneven = [20_000 if i % 20 == 0 else 0 for i in range(JOBS)]
+    users = trace(
+        job(i, 500 * i, 2, 1000, user="unlucky" if i % 10 == 0 else f"u{i % 2}") for i in range(JOBS)
+    )
+    worse = judged(uneven, [3000] * JOBS, trace_jobs=users)
+    lost = 1.0 - worse["fairness"]["measured"]
+    gain, used = (
+        worse["primary_gain"]["measured"],
+        worse["utilisation"]["measured"] - (worse["utilisation"]["limit"] + 0.01),
+    )
+    assert worse["overall"]["weighted_score"] == pytest.approx(gain + 0.3 * used - 2.0 * lost)
 
 
 def test_half_of_the_requests_suffices():
@@ -269,8 +406,7 @@ def test_half_of_the_requests_suffices():
         schedules={CANDIDATE: half, BASELINE: replay_of(made, made["release_s"] + 3000, BASELINE)},
         policies=POLICIES,
         capacity=Capacity(CAPACITY),
-        fidelity=fidelity("PASS"),
-        robustness=ROBUSTNESS.empty(),
+        tables=NOTHING,
         objective=OBJECTIVE,
         is_synthetic=False,
     )
@@ -327,8 +463,7 @@ def test_unknown_policies_and_a_missing_baseline_are_refused():
         "trace_id": "made",
         "policies": POLICIES,
         "capacity": Capacity(CAPACITY),
-        "fidelity": fidelity("PASS"),
-        "robustness": ROBUSTNESS.empty(),
+        "tables": NOTHING,
         "objective": OBJECTIVE,
         "is_synthetic": False,
     }

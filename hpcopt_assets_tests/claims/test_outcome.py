@@ -1,17 +1,33 @@
-"""The outcome of a claim over every combination of verdicts."""
+"""The outcome of a claim over every combination of verdicts on candidate and evidence."""
 
 from itertools import product
+
+import pytest
 
 from hpcopt_assets.claims.outcome import CONDITIONS, outcome_of, overall_verdict
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 
 CRITERIA = (*DEMANDS, *CONDITIONS)
-ALL = [dict(zip(CRITERIA, found, strict=True)) for found in product(Verdict, repeat=len(CRITERIA))]
+SOME = (*DEMANDS, *CONDITIONS[:4])
+REST = CONDITIONS[4:]
+ALL = [
+    dict(zip(SOME, found, strict=True)) | dict.fromkeys(REST, rest)
+    for found in product(Verdict, repeat=len(SOME))
+    for rest in Verdict
+]
+# Conditions are alike: every combination of four of them, and the others together.
 
 
 def test_every_criterion_is_either_judged_or_a_condition():
     assert {*CRITERIA, ClaimCriterion.OVERALL} == set(ClaimCriterion)
-    assert len(ALL) == 3**8
+    assert len(ALL) == 3**9
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.NOT_ASSESSED])
+def test_each_condition_alone_keeps_a_claim_from_being_accepted(condition, verdict):
+    found = dict.fromkeys(CRITERIA, Verdict.PASS) | {condition: verdict}
+    assert outcome_of(found) is Outcome.CONDITIONAL
 
 
 def test_accepted_exactly_where_all_pass():

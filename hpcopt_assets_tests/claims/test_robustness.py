@@ -1,169 +1,235 @@
-"""Robustness: known answers."""
+"""Robustness: known answers of the table."""
 
-from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from hpcopt_assets.claims.robustness import Replicas, replicate, robustness
-from hpcopt_assets.claims.shaking import draw_shake, max_shift_s
-from hpcopt_assets.claims.weeks import SECONDS_PER_DAY, Weeks
-from hpcopt_assets.contracts.robustness_config import RobustnessConfig
-from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS
+from hpcopt_assets.claims.robustness import robustness
+from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS, SHAKEN_MEASURES, WINDOWS
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.project import CHECKOUT
+from hpcopt_assets_tests.builders import job, trace
+from hpcopt_assets_tests.schedules import replay_of
 
 CONFIGS = load_configs(CHECKOUT / "configs")
-CONFIG: RobustnessConfig = CONFIGS.robustness.model_copy(
-    update={
-        "replicas": CONFIGS.robustness.replicas.model_copy(
-            update={"recorded": 40, "synthetic": 20, "conservative": 5}
-        )
-    }
-)
-EASY, CONSERVATIVE = (CONFIGS.policy(name) for name in ("easy_backfill", "conservative_backfill"))
-WEEK_S = 7 * SECONDS_PER_DAY
+INTERVALS = CONFIGS.robustness.intervals.model_copy(update={"draws": 200})
+BASELINE = CONFIGS.objective.claims.baseline
+WEEK_S = 7 * 86_400
+JOBS = 600
+LONG, SHORT = np.full(JOBS, 5000), np.full(JOBS, 1000)
 
 
-class Made:
-    """Replays that are made up: p95 of each policy is a number plus what the shake brings."""
-
-    release_s = np.arange(100) * 1000
-
-    def __init__(self, values: dict[str, float], noise: float) -> None:
-        self.values, self.noise = values, noise
-
-    def __call__(self, policy_id, factor, shift_s):  # noqa: ARG002 -- as the Protocol has it
-        brought = self.noise * float(factor.sum() - factor.size)
-        return dict.fromkeys(BETTER, self.values[policy_id] + brought)
-
-
-def schedule(waits: np.ndarray, weeks: int = 20) -> Schedule:
-    count = waits.size
-    release_s = np.linspace(0, weeks * WEEK_S - 1, count).astype(np.int64)
-    ones = np.ones(count, dtype=np.int64)
-    return Schedule(release_s, release_s + waits, 100 * ones, ones, 0 * ones, 0)
+def shaken(**values: list[float]) -> pl.DataFrame:
+    """The same number in every measure and window of a replica."""
+    rows = [
+        {
+            "trace_id": "made",
+            "policy": policy,
+            "time_window": window.value,
+            "replica": replica,
+            **dict.fromkeys(BETTER, value),
+        }
+        for policy, numbers in values.items()
+        for window in WINDOWS
+        for replica, value in enumerate(numbers)
+    ]
+    return pl.DataFrame(rows, schema=SHAKEN_MEASURES.polars_schema())
 
 
-def judged(
-    one: float, other: float, waits: tuple[np.ndarray, np.ndarray], noise: float = 1.0, weeks: int = 20
-):
-    policies = [EASY, CONFIGS.policy("easy_sjbf")]
-    replays = Made({EASY.id: one, "easy_sjbf": other}, noise)
-    with ThreadPoolExecutor(2) as pool:
-        replicas = replicate(replays, policies, CONFIG, is_synthetic=False, executor=pool)
-    still = np.ones(100), np.zeros(100)
+def compared(
+    waits: dict[str, np.ndarray], replicas: dict[str, list[float]], weeks: int = 40, config=INTERVALS
+) -> pl.DataFrame:
+    """The table for policies with these waits, the first of them the baseline's."""
+    jobs = trace(
+        job(i, int(i * weeks * WEEK_S / JOBS), 1, 100, user=f"u{i % 5}", wait_s=0) for i in range(JOBS)
+    )
     found = robustness(
         trace_id="made",
-        baseline=EASY.id,
-        replicas=replicas,
-        measured={each.id: replays(each.id, *still) for each in policies},
-        schedules={each.id: schedule(wait, weeks) for each, wait in zip(policies, waits, strict=True)},
-        measures=CONFIGS.objective.measures,
-        config=CONFIG,
+        shaken=shaken(**replicas),
+        schedules={
+            policy: replay_of(jobs, (jobs["release_s"].to_numpy() + wait).tolist(), policy)
+            for policy, wait in waits.items()
+        },
+        capacity=Capacity(4),
+        objective=CONFIGS.objective,
+        config=config,
     )
     validate(ROBUSTNESS, found)
-    return found.row(by_predicate=pl.col("measure") == "p95_bsld", named=True)
+    return found
 
 
-LONG, SHORT = np.full(400, 5000), np.full(400, 1000)
+def primary(frame: pl.DataFrame, policy: str = "easy_sjbf", window: str = "steady") -> dict[str, Any]:
+    return frame.filter(policy=policy, time_window=window, measure="p95_bsld").row(0, named=True)
+
+
+EVEN = {BASELINE: LONG, "easy_sjbf": LONG}
+BETTER_WAITS = {BASELINE: LONG, "easy_sjbf": SHORT}
+STILL = {BASELINE: [10.0] * 40, "easy_sjbf": [8.0] * 40}
+
+
+def test_every_policy_window_and_measure_has_a_row_and_the_baseline_has_none():
+    found = compared(BETTER_WAITS, STILL)
+    assert found.height == len(WINDOWS) * len(BETTER)
+    assert found["policy"].unique().to_list() == ["easy_sjbf"]
 
 
 def test_a_policy_under_two_names_differs_by_nothing():
-    row = judged(10.0, 10.0, (LONG, LONG))
-    assert (row["difference"], row["lower"], row["upper"]) == (0, 0, 0)
-    assert (row["block_lower"], row["block_upper"]) == (0, 0)
-    assert row["improved_ratio"] == 0
-    assert row["is_artefact"] is False
+    found = compared(EVEN, {BASELINE: [10.0] * 40, "easy_sjbf": [10.0] * 40})
+    zero = ("difference", "mean_difference", "lower", "upper", "block_lower", "block_upper")
+    assert set(found.select(zero).unique().row(0)) == {0}
+    assert found.select(zero).n_unique() == 1
+    assert found["improved_ratio"].unique().to_list() == [0]
+    assert not found["is_artefact"].any()
+    assert found["candidates_count"].null_count() == found.height
 
 
-def test_the_shake_is_the_same_for_every_policy():
-    """Paired: what shaking brings to both does not blur their difference."""
-    row = judged(10.0, 8.0, (LONG, SHORT), noise=1000.0)
+def test_what_shaking_brings_to_both_does_not_blur_their_difference():
+    brought = np.random.default_rng(1).uniform(0, 1000, 40)
+    row = primary(
+        compared(BETTER_WAITS, {BASELINE: (10 + brought).tolist(), "easy_sjbf": (8 + brought).tolist()})
+    )
     assert (row["lower"], row["upper"]) == pytest.approx((-2, -2))
     assert row["improved_ratio"] == 1
     assert row["block_upper"] < 0
 
 
+def test_the_distribution_of_the_difference_by_hand():
+    other = [10.0 - step for step in range(41)]
+    row = primary(compared(EVEN, {BASELINE: [10.0] * 41, "easy_sjbf": other}))
+    assert [row[f"p{q}_difference"] for q in (25, 50, 75)] == [-30, -20, -10]
+    assert (row["lower"], row["upper"], row["mean_difference"]) == (-39, -1, -20)
+    assert row["improved_ratio"] == 40 / 41
+    assert row["replicas_count"] == 41
+
+
+def test_more_is_better_where_it_is():
+    found = compared(EVEN, {BASELINE: [0.5] * 40, "easy_sjbf": [0.6] * 40})
+    steady = found.filter(time_window="steady")
+    improved = dict(steady.select("measure", "improved_ratio").iter_rows())
+    assert {name for name, ratio in improved.items() if ratio == 1} == {"utilisation_ratio", "jain_service"}
+
+
 def test_a_difference_outside_its_interval_is_an_artefact():
-    replicas = {
-        name: Replicas(tuple(dict.fromkeys(BETTER, value) for value in values))
-        for name, values in (("easy_backfill", [10.0] * 40), ("other", [9.0, 11.0] * 20))
-    }
-    found = robustness(
-        trace_id="made",
-        baseline=EASY.id,
-        replicas=replicas,
-        measured={EASY.id: dict.fromkeys(BETTER, 10.0), "other": dict.fromkeys(BETTER, 5.0)},
-        schedules={EASY.id: schedule(LONG), "other": schedule(LONG)},
-        measures=CONFIGS.objective.measures,
-        config=CONFIG,
-    )
-    assert found["is_artefact"].all()
-    assert found.filter(measure="p95_bsld")["improved_ratio"][0] == 0.5
+    """As replayed the policy is better by 40; in replicas by as much as it is worse."""
+    found = compared(BETTER_WAITS, {BASELINE: [10.0] * 40, "easy_sjbf": [9.0, 11.0] * 20})
+    row = primary(found)
+    assert row["difference"] == pytest.approx(-40)
+    assert row["is_artefact"] is True
+    assert row["improved_ratio"] == 0.5
 
 
-def test_too_few_weeks_have_no_interval():
-    row = judged(10.0, 8.0, (LONG, SHORT), weeks=9)
-    assert row["blocks_count"] == 9
-    assert row["block_lower"] is None
-    assert judged(10.0, 8.0, (LONG, SHORT), weeks=10)["block_lower"] is not None
+def test_too_few_weeks_or_replicas_have_no_interval():
+    """The steady window begins at a twentieth of the jobs: of eleven weeks, more than ten are left."""
+    few, enough = (primary(compared(BETTER_WAITS, STILL, weeks=weeks)) for weeks in (9, 11))
+    assert (few["blocks_count"], few["block_lower"], few["block_upper"]) == (9, None, None)
+    assert (enough["blocks_count"], enough["block_upper"]) == (11, pytest.approx(-40))
+    row = primary(compared(BETTER_WAITS, {name: values[:19] for name, values in STILL.items()}))
+    assert (row["replicas_count"], row["lower"], row["upper"], row["is_artefact"]) == (19, None, None, None)
+    assert row["mean_difference"] == -2
 
 
 def test_one_lucky_week_does_not_carry_the_others():
     waits = LONG.copy()
-    waits[:20] = 10
-    row = judged(10.0, 9.9, (LONG, waits))
+    waits[300:315] = 10
+    row = primary(compared({BASELINE: LONG, "easy_sjbf": waits}, STILL))
     assert row["block_upper"] >= 0
 
 
-def test_conservative_has_fewer_replicas_and_says_so():
-    with ThreadPoolExecutor(1) as pool:
-        found = replicate(
-            Made({EASY.id: 1, CONSERVATIVE.id: 1}, 1),
-            [EASY, CONSERVATIVE],
-            CONFIG,
-            is_synthetic=True,
-            executor=pool,
+def test_replicas_of_which_one_has_no_value_are_left_out():
+    replicas = shaken(**STILL).with_columns(
+        p95_bsld=pl.when((pl.col("policy") == BASELINE) & (pl.col("replica") < 10))
+        .then(None)
+        .otherwise("p95_bsld")
+    )
+    jobs = trace(job(i, i * 10_000, 1, 100, user="u", wait_s=0) for i in range(JOBS))
+    frames = {
+        policy: replay_of(jobs, (jobs["release_s"] + 100).to_list(), policy)
+        for policy in (BASELINE, "easy_sjbf")
+    }
+    found = robustness(
+        trace_id="made",
+        shaken=replicas,
+        schedules=frames,
+        capacity=Capacity(4),
+        objective=CONFIGS.objective,
+        config=INTERVALS,
+    )
+    assert primary(found)["replicas_count"] == 30
+    assert found.filter(measure="mean_bsld", time_window="steady")["replicas_count"].item() == 40
+
+
+def test_candidates_are_chosen_on_the_first_part_and_their_intervals_adjusted():
+    """Three policies better throughout; one only in the second half, which chooses nobody."""
+    half = np.where(np.arange(JOBS) < JOBS * 0.65, LONG, SHORT)
+    waits = {
+        BASELINE: LONG,
+        "easy_sjbf": SHORT,
+        "easy_tsafrir": SHORT + 1,
+        "sjf_backfill": SHORT + 2,
+        "f1_backfill": half,
+    }
+    random = np.random.default_rng(3)
+    replicas = {name: (8 + random.uniform(-1, 1, 200)).tolist() for name in waits}
+    replicas[BASELINE] = [10.0] * 200
+    found = compared(waits, replicas)
+    rows = {name: primary(found, name, "confirmation") for name in waits if name != BASELINE}
+    assert {name for name, row in rows.items() if row["candidates_count"] is not None} == {
+        "easy_sjbf",
+        "easy_tsafrir",
+        "sjf_backfill",
+    }
+    assert {row["candidates_count"] for row in rows.values()} == {3, None}
+    adjusted = sorted(row["confidence"] for row in rows.values())
+    assert adjusted == pytest.approx([0.95, 0.95, 1 - 0.05 / 2, 1 - 0.05 / 3])
+    others = found.filter((pl.col("time_window") != "confirmation") | (pl.col("measure") != "p95_bsld"))
+    assert others["confidence"].unique().to_list() == [0.95]
+    wide, narrow = (
+        primary(
+            compared(waits, replicas, config=INTERVALS.model_copy(update={"confidence": at})),
+            "easy_sjbf",
+            "confirmation",
         )
-    assert {name: len(each.told) for name, each in found.items()} == {EASY.id: 20, CONSERVATIVE.id: 5}
+        for at in (0.99, 0.5)
+    )
+    assert wide["lower"] < narrow["lower"] < narrow["upper"] < wide["upper"]
 
 
-def test_workers_change_nothing():
-    tables = []
-    for workers in (1, 2):
-        with ThreadPoolExecutor(workers) as pool:
-            made = replicate(Made({EASY.id: 1}, 3), [EASY], CONFIG, is_synthetic=False, executor=pool)
-        tables.append(made[EASY.id].values("p95_bsld").tolist())
-    assert tables[0] == tables[1]
-    assert len(set(tables[0])) == 40
+def test_a_machine_without_users_has_no_fairness_and_says_nothing_of_it():
+    jobs = trace(job(i, i * 10_000, 1, 100, wait_s=0) for i in range(JOBS))
+    frames = {
+        policy: replay_of(jobs, (jobs["release_s"] + 100).to_list(), policy)
+        for policy in (BASELINE, "easy_sjbf")
+    }
+    empty = shaken(**STILL).with_columns(jain_service=pl.lit(None, dtype=pl.Float64))
+    found = robustness(
+        trace_id="made",
+        shaken=empty,
+        schedules=frames,
+        capacity=Capacity(4),
+        objective=CONFIGS.objective,
+        config=INTERVALS,
+    )
+    row = found.filter(measure="jain_service", time_window="steady").row(0, named=True)
+    assert row["replicas_count"] == 0
+    assert {row[name] for name in ("difference", "lower", "upper", "block_lower", "improved_ratio")} == {None}
 
 
-class TestShakes:
-    release_s = np.cumsum(np.full(1000, 300))
-
-    def test_factors_and_shifts_stay_within_their_bounds(self):
-        shake = draw_shake(self.release_s, 3, 17, CONFIG.shaking)
-        assert 0.98 <= shake.factor.min() < 0.981
-        assert 1.019 < shake.factor.max() <= 1.02
-        assert (shake.shift_s.min(), shake.shift_s.max()) == (-6, 6)
-
-    def test_at_least_a_second_where_jobs_come_at_once(self):
-        assert max_shift_s(np.zeros(5, dtype=np.int64), CONFIG.shaking) == 1
-        assert max_shift_s(np.zeros(1, dtype=np.int64), CONFIG.shaking) == 1
-
-    def test_a_replica_is_the_same_whenever_it_is_drawn(self):
-        one, again, other = (draw_shake(self.release_s, i, 17, CONFIG.shaking) for i in (3, 3, 4))
-        assert np.array_equal(one.factor, again.factor)
-        assert not np.array_equal(one.factor, other.factor)
-
-
-def test_weeks_weigh_jobs_as_often_as_they_are_drawn():
-    waits = np.concatenate([np.full(10, 0), np.full(10, 1000)])
-    weeks = Weeks.of(schedule(waits, weeks=20), CONFIG.blocks, seed=1)
-    drawn = weeks.measures(schedule(waits, 20), CONFIGS.objective.measures)
-    assert drawn["mean_wait_s"].mean() == pytest.approx(500, abs=20)
-    assert set(drawn["p95_wait_s"]) <= {0.0, 1000.0}
+def test_no_jobs_no_evidence():
+    """A trace of which nothing is replayed: rows that say nothing, and no error."""
+    jobs = trace(job(i, i * 10, 1, None) for i in range(3))
+    frames = {policy: replay_of(jobs, [None] * 3, policy) for policy in (BASELINE, "easy_sjbf")}
+    nothing = shaken(**STILL).with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in BETTER)
+    found = robustness(
+        trace_id="made",
+        shaken=nothing,
+        schedules=frames,
+        capacity=Capacity(4),
+        objective=CONFIGS.objective,
+        config=INTERVALS,
+    )
+    assert found["blocks_count"].unique().to_list() == [0]
+    assert found["lower"].null_count() == found.height

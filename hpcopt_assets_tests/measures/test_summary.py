@@ -92,6 +92,27 @@ def test_the_steady_window_begins_with_all_jobs_of_that_instant_and_holds_the_la
     assert (found["window_start_s"], found["window_end_s"], found["jobs_count"]) == (50, 100, 11)
 
 
+def test_the_steady_window_is_cut_in_time():
+    """Forty jobs, one every 10 s: the window of [20, 391) is cut at 20 + 0.6 * 371, rounded down."""
+    made = schedule((10 * i, 10 * i, 15, 1) for i in range(40))
+    steady, first, rest = (measured(made, w) for w in (Window.STEADY, Window.SELECTION, Window.CONFIRMATION))
+    assert (first["window_start_s"], first["window_end_s"]) == (20, 242)
+    assert (rest["window_start_s"], rest["window_end_s"]) == (242, 391)
+    assert (first["jobs_count"], rest["jobs_count"]) == (23, 15)
+    assert first["jobs_count"] + rest["jobs_count"] == steady["jobs_count"]
+    # The first part holds 5 s of job 1, jobs 2 to 22 whole, 12 s of job 23 and 2 s of job 24.
+    assert first["utilisation_ratio"] == pytest.approx((5 + 21 * 15 + 12 + 2) / (2 * 222))
+
+
+def test_a_window_without_jobs_has_its_bounds_and_no_values():
+    made = schedule([(0, 0, 5, 1)] * 3 + [(1000, 1000, 5, 1)])
+    found = measured(made, Window.CONFIRMATION, steady_skip_ratio=0.0, selection_time_ratio=0.9)
+    assert (found["window_start_s"], found["window_end_s"], found["jobs_count"]) == (900, 1001, 1)
+    empty = measured(schedule([(5, 5, 0, 1)] * 3), Window.SELECTION)
+    assert (empty["window_start_s"], empty["window_end_s"], empty["jobs_count"]) == (5, 5, 0)
+    assert empty["mean_bsld"] is None
+
+
 def test_a_job_that_overtook_one_from_before_the_window_is_counted_in_it():
     made = schedule([(0, 100, 5, 1), (10, 20, 5, 1), (20, 30, 5, 1)])
     assert measured(made, Window.STEADY, steady_skip_ratio=0.4)["backfilled_count"] == 2
@@ -148,7 +169,9 @@ def test_every_value_is_a_finite_number_or_unknown(jobs: list[tuple[int, ...]], 
     assert all(
         type(value) in (int, float) and math.isfinite(value) for value in found.values() if value is not None
     )
-    assert found["jobs_count"] == sum(r >= (found["window_start_s"] or 0) for r, *_ in jobs)
+    start_s, end_s = (found[name] or 0 for name in ("window_start_s", "window_end_s"))
+    has_end = window in (Window.SELECTION, Window.CONFIRMATION)
+    assert found["jobs_count"] == sum(start_s <= r and (not has_end or r < end_s) for r, *_ in jobs)
     for key in ("jain", "jain_service", "fairness_dev", "starved_ratio"):
         assert found[key] is None or 0.0 <= found[key] <= 1.0
 
