@@ -114,7 +114,7 @@ def test_when_and_where_it_was_made_is_no_substance():
 
 @pytest.mark.parametrize(
     "change",
-    [{"report": report(notes=["another"])}, {"claims": claims().head(0).vstack(claims(robustness="FAIL"))}],
+    [{"report": report(notes=["another"])}, {"claims": claims().head(0).vstack(claims(confirmation="FAIL"))}],
 )
 def test_what_was_found_is_substance(change):
     assert build_trace_dossier(evidence(**change)).substance_sha256 != standard().substance_sha256
