@@ -10,7 +10,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.errors import ConfigError
-from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
+from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.vocabulary import Unit
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.units import in_unit
@@ -18,6 +18,7 @@ from hpcopt_assets.orchestration.configs import Configs
 
 REPLAY = "replay"
 ESTIMATES = RUNTIME_ESTIMATES.name
+ACCOUNTING = ESTIMATE_ACCOUNTING.name
 OF_POLICY = "schedule_of_"
 # Before a policy's id, so that no policy can take the name of another input.
 
@@ -37,6 +38,11 @@ def replay_inputs(configs: Configs) -> dict[str, dg.AssetIn]:
 def estimates_input(*policies: Policy) -> dict[str, dg.AssetIn]:
     """The forecasts as an input where one of the policies believes them; else the graph need not wait."""
     return {ESTIMATES: dg.AssetIn(ESTIMATES)} if any(policy.is_forecasting for policy in policies) else {}
+
+
+def accounting_input(*policies: Policy) -> dict[str, dg.AssetIn]:
+    """The account of forecasts as an input, where one of the policies believes them."""
+    return {ACCOUNTING: dg.AssetIn(ACCOUNTING)} if any(policy.is_forecasting for policy in policies) else {}
 
 
 def by_policy(configs: Configs, schedules: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -1,5 +1,7 @@
 """Assets of simulate: replay/<policy>, one a policy, and what is read off them."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import dagster as dg
@@ -12,12 +14,14 @@ from hpcopt_assets.assets._inputs import (
     by_policy,
     capacity_of,
     estimates_input,
+    is_synthetic,
     replay_inputs,
     replay_key,
     sized_jobs,
 )
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
+from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.contracts.tables import INVARIANT_REPORT, REPLAY_MEASURES, REPLAY_SCHEDULE
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.table import measure_all
@@ -29,7 +33,9 @@ from hpcopt_assets.plots.sparkline import sparkline_markdown
 from hpcopt_assets.simulate.accounting import account_estimates
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.invariants import check_schedule
+from hpcopt_assets.simulate.replicas import shaken_measures as shake
 from hpcopt_assets.simulate.scenario import Scenario
+from hpcopt_assets.simulate.shaken import ShakenReplayer
 
 SPARK_POINTS = 40
 
@@ -75,7 +81,8 @@ def _replay_asset(policy: Policy, *, is_strict: bool) -> dg.AssetsDefinition:
 
 
 def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
-    """One replay a policy, the rules that all keep, their measures, and the forecasts they rest on."""
+    """One replay a policy, the rules that all keep, their measures, shaken too, and what they rest on."""
+    candidates = configs.policies.candidates
     forecasting = [policy for policy in configs.policies.policies if policy.is_forecasting]
 
     @dg.asset(
@@ -144,9 +151,51 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         context.add_output_metadata({"accounting": dg.MetadataValue.md(markdown_table(accounted))})
         return accounted
 
+    @dg.asset(
+        name=SHAKEN_MEASURES.name,
+        partitions_def=traces,
+        ins=estimates_input(*candidates),
+        **declared(
+            SHAKEN_MEASURES,
+            group="replay",
+            rooms=("simulate",),
+            reads=(configs.robustness.shaking, configs.objective.measures, *candidates),
+            kinds=("numba",),
+        ),
+    )
+    def shaken_measures(
+        context: dg.AssetExecutionContext,
+        trace_jobs: pl.DataFrame,
+        ingest_report: pl.DataFrame,
+        **forecasts: pl.DataFrame,
+    ) -> pl.DataFrame:
+        replays = ShakenReplayer(
+            sized_jobs(trace_jobs, ingest_report),
+            candidates,
+            capacity_of(ingest_report),
+            configs.objective.measures,
+            forecasts.get(ESTIMATES),
+        )
+        workers = (
+            len(os.sched_getaffinity(0))
+            if configs.robustness.threads == "all"
+            else configs.robustness.threads
+        )
+        with ThreadPoolExecutor(workers) as pool:
+            return shake(
+                trace_id=context.partition_key,
+                replays=replays,
+                policies=candidates,
+                config=configs.robustness.shaking,
+                is_synthetic=is_synthetic(ingest_report),
+                executor=pool,
+                say=context.log.info,
+            )
+
     return [
         *(_replay_asset(policy, is_strict=configs.policies.strict) for policy in configs.policies.policies),
         invariant_report,
         replay_measures,
         estimate_accounting,
+        shaken_measures,
     ]

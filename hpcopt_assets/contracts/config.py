@@ -117,6 +117,11 @@ class PoliciesConfig(Frozen):
         """Ids in the file's order."""
         return tuple(policy.id for policy in self.policies)
 
+    @property
+    def candidates(self) -> tuple[Policy, ...]:
+        """The policies that a site could run, the baseline among them: all but the bounds."""
+        return tuple(policy for policy in self.policies if not policy.is_bound)
+
     def get(self, policy_id: str) -> Policy | None:
         """The policy of that id, or None."""
         return next((policy for policy in self.policies if policy.id == policy_id), None)

@@ -5,14 +5,13 @@ In:  nothing.   Out: Protocols.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hpcopt_assets.contracts.adapter import AdapterDecision
-from hpcopt_assets.contracts.vocabulary import Window
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -35,23 +34,6 @@ class PriorityReplayer(Protocol):
         priority: Sequence[int],
         capacity_procs: int,
     ) -> list[int]: ...
-
-
-class ShakenReplays(Protocol):
-    """Replays one trace again and again, each job's times a little different.
-
-    `release_s` are the releases of the replayed jobs, ascending. A call replays under one policy: runtimes,
-    requests and forecasts times `factor`, releases moved by `shift_s`, one entry a job in that order; it
-    gives the measures of the steady window and of its two parts. Calls from several threads do not disturb
-    each other.
-    """
-
-    @property
-    def release_s(self) -> IntArray: ...
-
-    def __call__(
-        self, policy_id: str, factor: FloatArray, shift_s: IntArray
-    ) -> Mapping[Window, Mapping[str, int | float | None]]: ...
 
 
 class Decide(Protocol):

@@ -89,7 +89,8 @@ def claims(evidence: TraceEvidence) -> list[Block]:
         Paragraph(
             f"A candidate must lower the 95th percentile of bounded slowdown by at least "
             f"{share(rules.min_gain_ratio)} and keep every constraint. ACCEPTED: it does, and the gain is "
-            "confirmed on shaken replicas and on other weeks. CONDITIONAL: it gains in this replay, but not all that this rests on was shown. "
+            "confirmed on shaken replicas and on other weeks. CONDITIONAL: it gains in this replay, but not "
+            "all that this rests on was shown. "
             "BLOCKED: it does not gain enough, or breaks a constraint. NOT_ASSESSED: the evidence does not "
             "suffice; that is never a pass."
         ),

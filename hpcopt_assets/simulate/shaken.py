@@ -2,7 +2,7 @@
 
 In:  a workload, and for each of its jobs a factor and a shift.
 Out: measures of the steady window and of its two parts.
-Not here: how far a trace is shaken, and what is made of the measures (claims/).
+Not here: how far a trace is shaken (shaking.py), and what is made of the measures (claims/).
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ from hpcopt_assets.simulate.workload import Workload, select_workload
 
 
 class ShakenReplayer:
-    """Replays one trace under its policies, shaken as asked; see `contracts.protocols.ShakenReplays`."""
+    """Replays one trace under its policies, each job's times a little different.
+
+    A call replays under one policy: runtimes, requests and forecasts times `factor`, releases moved by
+    `shift_s`, one entry a job in the order of `release_s`. Calls from several threads do not disturb each
+    other.
+    """
 
     def __init__(
         self,

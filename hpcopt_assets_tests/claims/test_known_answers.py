@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from hpcopt_assets.claims.judge import Evidence, judge_claims
-from hpcopt_assets.claims.replicas import shaken_measures
 from hpcopt_assets.claims.robustness import robustness
 from hpcopt_assets.contracts.config import PoliciesConfig, Policy
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
@@ -20,6 +19,7 @@ from hpcopt_assets.measures.summary import measure
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.project import CHECKOUT
 from hpcopt_assets.simulate.engine import replay, run_workload
+from hpcopt_assets.simulate.replicas import shaken_measures
 from hpcopt_assets.simulate.shaken import ShakenReplayer, shaken
 from hpcopt_assets.simulate.workload import Workload
 from hpcopt_assets_tests.builders import job, trace

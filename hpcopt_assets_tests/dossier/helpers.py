@@ -201,7 +201,11 @@ def _fidelity_verdict(criterion: str, overall: str) -> str:
 
 def claims(policy: str = "fifo_strict", outcome: str | None = "BLOCKED", **verdicts: str) -> pl.DataFrame:
     """Every criterion for one candidate and for the bound; verdicts by criterion, PASS else."""
-    given = {"confirmation": "NOT_ASSESSED", "baseline_fidelity": "FAIL", "overall": "NOT_ASSESSED"} | verdicts
+    given = {
+        "confirmation": "NOT_ASSESSED",
+        "baseline_fidelity": "FAIL",
+        "overall": "NOT_ASSESSED",
+    } | verdicts
     content = []
     for who in dict.fromkeys((policy, "easy_clairvoyant")):
         for criterion in v.ClaimCriterion.words():

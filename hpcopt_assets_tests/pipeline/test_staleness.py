@@ -11,6 +11,8 @@ from hpcopt_assets.orchestration.project import Project
 MEASURED = {
     "replay_measures",
     "estimate_accounting",
+    "shaken_measures",
+    "robustness",
     "fidelity_verdicts",
     "claim_verdicts",
     "trace_dossier",
@@ -27,20 +29,28 @@ def code_versions() -> dict[str, str | None]:
     ("file", "old", "new", "stale"),
     [
         ("fidelity", "max_bsld_ks: 0.15", "max_bsld_ks: 0.16", {"fidelity_verdicts", "trace_dossier"}),
-        ("objective", "min_gain_ratio: 0.05", "min_gain_ratio: 0.06", {"claim_verdicts", "trace_dossier"}),
+        (
+            "objective",
+            "min_gain_ratio: 0.05",
+            "min_gain_ratio: 0.06",
+            {"robustness", "claim_verdicts", "trace_dossier"},
+        ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
         (
             "policies",
             "means: First come, first served; nobody overtakes.",
             "means: First come, first served.",
-            {"replay/fifo_strict", "invariant_report", "claim_verdicts", "trace_dossier"},
+            {"replay/fifo_strict", "shaken_measures", "invariant_report", "claim_verdicts", "trace_dossier"},
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
         ("placement", "attempts: 10000", "attempts: 9000", {"placement_study"}),
         ("placement", "batch_rows: 4096", "batch_rows: 2048", {"placement_predictions"}),
         ("placement", "leaves: 31", "leaves: 15", {"placement_model", "placement_scores", "placement_study"}),
         ("placement", "ceiling_draws: 40", "ceiling_draws: 50", {"placement_scores"}),
+        ("robustness", "recorded: 200", "recorded: 100", {"shaken_measures"}),
+        ("robustness", "draws: 1000", "draws: 2000", {"robustness"}),
+        ("robustness", "threads: all", "threads: 1", set()),
         ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
         ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
         ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores"}),
@@ -71,4 +81,4 @@ def test_changed_source_of_a_room_makes_only_its_assets_stale(
         provenance, "source_hash", lambda room: honest(room) + ("x" if room == "claims" else "")
     )
     after = code_versions()
-    assert {name for name in before if before[name] != after[name]} == {"claim_verdicts"}
+    assert {name for name in before if before[name] != after[name]} == {"robustness", "claim_verdicts"}

@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hpcopt_assets.claims.replicas import shaken_measures
-from hpcopt_assets.claims.shaking import draw_shake, max_shift_s
 from hpcopt_assets.contracts.robustness_tables import BETTER, SHAKEN_MEASURES, WINDOWS
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import load_configs
 from hpcopt_assets.orchestration.project import CHECKOUT
+from hpcopt_assets.simulate.replicas import shaken_measures
 from hpcopt_assets.simulate.shaken import ShakenReplayer
+from hpcopt_assets.simulate.shaking import draw_shake, max_shift_s
 from hpcopt_assets_tests.builders import job, trace
 
 CONFIGS = load_configs(CHECKOUT / "configs")

@@ -1,7 +1,7 @@
 """Every replica of a shaken trace under every policy: the table `shaken_measures`.
 
-In:  replays of the shaken trace (a Protocol), configs/robustness.yaml, an executor.   Out: `shaken_measures`.
-Not here: what the differences between policies say (robustness.py).
+In:  shaken.py, configs/robustness.yaml, an executor.   Out: `shaken_measures`.
+Not here: what the differences between policies say (claims/).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from concurrent.futures import Executor
 
 import polars as pl
 
-from hpcopt_assets.claims.shaking import draw_shake
 from hpcopt_assets.contracts.config import Policy
-from hpcopt_assets.contracts.protocols import ShakenReplays
 from hpcopt_assets.contracts.robustness_config import ShakingConfig
 from hpcopt_assets.contracts.robustness_tables import BETTER, SHAKEN_MEASURES, WINDOWS
 from hpcopt_assets.contracts.vocabulary import Backfill
+from hpcopt_assets.simulate.shaken import ShakenReplayer
+from hpcopt_assets.simulate.shaking import draw_shake
 
 TOLD = 10
 # How often progress is told: enough to see that it goes on, few enough to read.
@@ -27,7 +27,7 @@ Row = dict[str, str | int | float | None]
 def shaken_measures(
     *,
     trace_id: str,
-    replays: ShakenReplays,
+    replays: ShakenReplayer,
     policies: Sequence[Policy],
     config: ShakingConfig,
     is_synthetic: bool,

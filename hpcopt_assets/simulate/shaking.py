@@ -1,7 +1,7 @@
 """How a trace is shaken: a factor and a shift for each job, drawn anew for each replica.
 
 In:  releases of a trace's jobs, configs/robustness.yaml.   Out: `Shake`.
-Not here: the replay of what was shaken (simulate/).
+Not here: the replay of what was shaken (shaken.py).
 Source: Tsafrir, Ouaknine and Feitelson, MASCOTS 2007.
 """
 
