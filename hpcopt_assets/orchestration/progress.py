@@ -15,18 +15,28 @@ from hpcopt_assets.contracts.errors import HpcoptError, InputError
 
 LOGGER = "progress"
 IN_WORDS = "in_words"
+QUIET_S = 5.0
 # Metadata of a check that says in a sentence what is wrong with the input, and what to do.
 
 
 class _ProgressHandler(logging.Handler):
-    """A line when a table is done; checks and other events pass silently unless they fail."""
+    """A line when a table is done, and what a long step says of itself when nothing was told for a while.
+
+    Checks and other events pass silently unless they fail.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.started_at: dict[str, float] = {}
+        self.told_at = time.monotonic()
 
     def emit(self, record: logging.LogRecord) -> None:
-        event = getattr(record, "dagster_meta", {}).get("dagster_event")
+        meta = getattr(record, "dagster_meta", {})
+        event = meta.get("dagster_event")
+        if event is None and record.levelno == logging.INFO:
+            if time.monotonic() - self.told_at >= QUIET_S:
+                self._tell(f"    {meta.get('orig_message', record.getMessage())}")
+            return
         if not isinstance(event, dg.DagsterEvent) or event.step_key is None:
             return
         if event.is_step_start:
@@ -36,8 +46,12 @@ class _ProgressHandler(logging.Handler):
             rows = made.metadata.get("dagster/row_count")
             elapsed = time.monotonic() - self.started_at.get(event.step_key, time.monotonic())
             counted = f"{rows.value:>10,} rows" if rows is not None else " " * 15
-            sys.stderr.write(f"  {made.asset_key.to_user_string():<28}{counted}  {elapsed:6.1f} s\n")
-            sys.stderr.flush()
+            self._tell(f"  {made.asset_key.to_user_string():<28}{counted}  {elapsed:6.1f} s")
+
+    def _tell(self, line: str) -> None:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+        self.told_at = time.monotonic()
 
 
 @dg.logger({}, description="One line a table on standard error.")

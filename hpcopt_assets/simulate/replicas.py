@@ -14,6 +14,7 @@ import polars as pl
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.robustness_config import ShakingConfig
 from hpcopt_assets.contracts.robustness_tables import BETTER, SHAKEN_MEASURES, WINDOWS
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.vocabulary import Backfill
 from hpcopt_assets.simulate.shaken import ShakenReplayer
 from hpcopt_assets.simulate.shaking import draw_shake
@@ -59,7 +60,9 @@ def shaken_measures(
     for done, found in enumerate(executor.map(one, range(count)), start=1):
         rows += found
         if done % max(count // TOLD, 1) == 0:
-            say(f"{done} of {count} shaken replicas replayed under {len(policies)} policies")
+            say(
+                f"{done} of {count} shaken replicas replayed under {plural(len(policies), 'policy', 'policies')}"
+            )
     frame = pl.DataFrame(rows, schema=SHAKEN_MEASURES.polars_schema())
     places = [policy.id for policy in policies], [window.value for window in WINDOWS]
     by_place = [

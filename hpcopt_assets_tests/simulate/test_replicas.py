@@ -84,7 +84,7 @@ def test_progress_is_told_and_ends_with_the_count():
     told: list[str] = []
     made(Made(easy_backfill=1), EASY, say=told.append)
     assert len(told) == 10
-    assert told[-1] == "40 of 40 shaken replicas replayed under 1 policies"
+    assert told[-1] == "40 of 40 shaken replicas replayed under 1 policy"
 
 
 def some_jobs(count: int = 600) -> pl.DataFrame:
