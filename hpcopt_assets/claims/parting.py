@@ -21,7 +21,7 @@ from hpcopt_assets.measures.usage import steps
 
 HANDFUL = 8
 # Jobs of the queue and of the machine that are shown; a reader follows no more at one instant.
-INSTANTS_AFTER = 3
+INSTANTS_AFTER = 5
 SIDES = ("first", "second")
 PLACES = {ENDED: 0, RELEASED: 1, STARTED: 2}
 # What happens first at one instant; a job of no runtime ends after it has started.
@@ -47,9 +47,9 @@ class Head(NamedTuple):
 class Moment:
     """The machine under one schedule just before the pass: what ends at the instant has ended.
 
-    `running` holds the handful expected to end first: job_id, attempt, user, procs, limit_s, start_s,
-    expected_end_s (by the request; strictly ahead, see docs/replay.md) and `is_only_here`, those first which
-    the other schedule does not run. `free_procs` is negative where the machine has shrunk below what runs.
+    `running` holds the handful expected to end first: job_id, attempt, user, procs, limit_s,
+    first_estimate_s and second_estimate_s (as in `Parting`), start_s, expected_end_s (by the request; strictly
+    ahead, see docs/replay.md) and `is_only_here`; those that run only here come first. `free_procs` is negative where the machine has shrunk below what runs.
     """
 
     free_procs: int
@@ -127,7 +127,10 @@ def parting_of(jobs: pl.DataFrame, capacity: Capacity) -> Parting | None:
 def _moment(jobs: pl.DataFrame, queue: pl.DataFrame, side: str, at_s: int, capacity_procs: int) -> Moment:
     (other,) = (each for each in SIDES if each != side)
     running = jobs.filter(_runs(side, at_s)).select(
-        *WHO, start_s=f"{side}_start_s", is_only_here=~_runs(other, at_s)
+        *WHO,
+        *(f"{each}_estimate_s" for each in SIDES),
+        start_s=f"{side}_start_s",
+        is_only_here=~_runs(other, at_s),
     )
     running = _expected(running, at_s)
     begins = pl.all_horizontal((pl.col(f"{each}_start_s") == at_s).fill_null(False) for each in SIDES)

@@ -72,7 +72,12 @@ def differ(
         *schedules, capacity=machine, config=constants, procs_bands=configs.forecast.scores.procs_bands
     )
     if as_json:
-        about = {"trace": path.name, "first": first, "second": second, "capacity": asdict(machine)}
+        about: dict[str, object] = {
+            "trace": path.name,
+            "first": first,
+            "second": second,
+            "capacity": asdict(machine),
+        }
         about |= {"capacity_unit": known.unit, "capacity_source": source, "tau_s": constants.tau_s}
         say(json.dumps(about | asdict(found), indent=2, default=lambda frame: frame.to_dicts()))
         return

@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from hpcopt_assets.claims.differences import FEW_JOBS, UNKNOWN_USER
+from hpcopt_assets.claims.parting import SIDES
 from hpcopt_assets.contracts.sentences import in_figures, in_utc
 from hpcopt_assets.dossier.numbers import duration
 from hpcopt_assets.orchestration.terminal import plural, print_table, say
 
 if TYPE_CHECKING:
     from hpcopt_assets.claims.differences import Difference
-    from hpcopt_assets.claims.parting import Moment, Parting
+    from hpcopt_assets.claims.parting import Head, Moment, Parting
 
 JOBS_SHOWN = 5
 STARTED_SHOWN = 8
 EVENTS_SHOWN = 30
 Names = tuple[str, str]
-SIDES = ("first", "second")
-KINDS = {"few_jobs": "users with few jobs", "unknown_user": "unknown users"}
 
 
 def tell(found: Difference, names: Names, unit: str) -> None:
     """Where the schedules part and why, then whom the second helps and hurts."""
-    say(
-        f"{plural(found.jobs_count, 'job')} ran under both; {found.same_starts_ratio:.1%} of them start at the "
-        "same instant."
-    )
+    ran = plural(found.jobs_count, "job")
+    say(f"{ran} ran under both; {found.same_starts_ratio:.1%} of them start at the same instant.")
     for name, reasons in zip(names, (found.only_first, found.only_second), strict=True):
         if reasons:
             words = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons.items())
@@ -41,7 +39,7 @@ def tell(found: Difference, names: Names, unit: str) -> None:
         say("No job starts at another instant: the two schedules are the same.")
     else:
         _tell_parting(found.parting, names, unit)
-    _tell_gains(found, names)
+    _tell_gains(found, names, unit)
 
 
 def _tell_parting(parting: Parting, names: Names, unit: str) -> None:
@@ -58,14 +56,14 @@ def _tell_parting(parting: Parting, names: Names, unit: str) -> None:
         say(f"Then, under both: {waiting}. What runs differs, for some jobs run for another time:")
         for name, moment in zip(names, moments, strict=True):
             say(f"  {name}: {_state(moment, parting.capacity_procs, unit)}.")
-    for side, name, other in zip(SIDES, names, names[::-1], strict=True):
-        _tell_started(parting, side, name, other)
     heads = {parting.first.head: names[0], parting.second.head: names[1]}
     for head, name in heads.items():
         _tell_head(head, name if len(heads) > 1 else "", parting.at_s, unit)
+    for side, name, other in zip(SIDES, names, names[::-1], strict=True):
+        _tell_started(parting, side, name, other, unit)
     _tell_queue(parting, names, unit)
     for name, moment in zip(names, moments, strict=True):
-        _tell_running(moment, "" if parting.is_same_machine else f" under {name}", parting.at_s, unit)
+        _tell_running(moment, names, "" if parting.is_same_machine else f" under {name}", parting.at_s, unit)
         if parting.is_same_machine:
             break
     _tell_account(parting, names, unit)
@@ -78,42 +76,56 @@ def _state(moment: Moment, capacity_procs: int, unit: str) -> str:
     )
 
 
-def _tell_started(parting: Parting, side: str, name: str, other: str) -> None:
+def _tell_started(parting: Parting, side: str, name: str, other: str, unit: str) -> None:
     """The jobs that start now under one alone, and when they start under the other."""
     (there,) = (each for each in SIDES if each != side)
     alone = parting.started.filter(
         pl.col(f"{side}_start_s") == parting.at_s, pl.col(f"{there}_start_s").ne_missing(parting.at_s)
     )
     if alone.is_empty():
-        say(f"Nothing starts under {name} alone.")
+        say(f"Under {name} alone no job starts.")
         return
-    jobs = []
+    head = (parting.first if side == "first" else parting.second).head
+    say(f"Under {name} alone {plural(alone.height, 'job')} {'starts' if alone.height == 1 else 'start'}:")
     for row in alone.head(STARTED_SHOWN).iter_rows(named=True):
         believed = row[f"{side}_estimate_s"]
-        belief = "" if believed in (None, row["limit_s"]) else f", believed {duration(believed)}"
-        jobs.append(
-            f"{_job(row)} (place {row['place']}, {row['procs']:,} wide, requested {duration(row['limit_s'])}"
-            f"{belief}; under {other} {_later(row[f'{there}_start_s'], parting.at_s)})"
+        belief = "" if believed in (None, row["limit_s"]) else f", believed to run for {duration(believed)}"
+        say(
+            f"  {_job(row)}: place {row['place']} in the queue, {row['procs']:,} {unit}, requested "
+            f"{duration(row['limit_s'])}{belief}{_beside_head(row, believed, head, parting.at_s)}; "
+            f"under {other} {_later(row[f'{there}_start_s'], parting.at_s)}"
         )
-    more = alone.height - len(jobs)
-    say(f"Start under {name} alone: {', '.join(jobs)}{f', and {more:,} more' if more else ''}.")
+    if alone.height > STARTED_SHOWN:
+        say(f"  ... and {alone.height - STARTED_SHOWN:,} more; --json has all.")
 
 
-def _tell_head(head: Any, name: str, at_s: int, unit: str) -> None:
+def _beside_head(row: dict[str, Any], believed: int | None, head: Head | None, at_s: int) -> str:
+    """Which of EASY's two conditions the job meets, if the head is that one and requests are believed."""
+    if head is None or head.fits_at_s is None or head.fits_at_s == at_s or head.job_id == row["job_id"]:
+        return ""
+    if at_s + (believed or row["limit_s"]) <= head.fits_at_s:
+        return " (ends by the shadow time)"
+    is_small = row["procs"] <= (head.spare_procs or 0)
+    return f" (ends after the shadow time, {'but needs no' if is_small else 'and needs'} more than the extra)"
+
+
+def _tell_head(head: Head | None, name: str, at_s: int, unit: str) -> None:
     if head is None:
         return
-    where = f"Under {name}, of" if name else "Of"
-    left = f"{where} those that do not start under both, job {head.job_id} was released first and needs {head.procs:,}"
     if head.fits_at_s is None:
-        when = "it fits at no time on the machine as it is"
+        when = "fits at no time on the machine as it is"
     elif head.fits_at_s == at_s:
-        when = "it fits now"
+        when = "fits now"
     else:
         when = (
-            f"by the requests of what runs, it fits {_later(head.fits_at_s, at_s)} "
-            f"(the shadow time, if policies believe requests), with {head.spare_procs:,} to spare"
+            f"has its shadow time, by the requests of what runs, at {_later(head.fits_at_s, at_s)}, with "
+            f"{head.spare_procs:,} extra {unit}"
         )
-    say(f"{left}; {head.free_procs:,} {unit} are left to the others now, and {when}.")
+    say(
+        f"{f'Under {name}: once' if name else 'Once'} those have started that start under both, "
+        f"{head.free_procs:,} {unit} are free. First of the others is {head.job_id}, which needs "
+        f"{head.procs:,} and {when}."
+    )
 
 
 def _tell_queue(parting: Parting, names: Names, unit: str) -> None:
@@ -136,28 +148,30 @@ def _tell_queue(parting: Parting, names: Names, unit: str) -> None:
     print_table(["place", "job", "user", unit, "requested", "waited", *names], rows)
 
 
-def _tell_running(moment: Moment, where: str, at_s: int, unit: str) -> None:
+def _tell_running(moment: Moment, names: Names, where: str, at_s: int, unit: str) -> None:
+    """Who ends first by the requests; and what policies believe instead, where one believes something else."""
     shown, count = moment.running, moment.running_count
     if not count:
         return
     say(f"Running{where}, the first to end by their requests: {shown.height:,} of {count:,}")
-    rows = [
-        [
-            _job(row),
-            row["user"] or "-",
-            str(row["procs"]),
-            duration(at_s - row["start_s"]),
-            duration(row["limit_s"]),
-            "-" if row["expected_end_s"] is None else _later(row["expected_end_s"], at_s),
-            "only here" if row["is_only_here"] else "",
+    columns = {
+        "job": [_job(row) for row in shown.iter_rows(named=True)],
+        "user": [user or "-" for user in shown["user"]],
+        unit: [str(procs) for procs in shown["procs"]],
+        "has run": [duration(at_s - start_s) for start_s in shown["start_s"]],
+        "requested": [duration(limit_s) for limit_s in shown["limit_s"]],
+    }
+    for side, name in zip(SIDES, names, strict=True):
+        believed = shown[f"{side}_estimate_s"]
+        if (believed != shown["limit_s"]).any():
+            columns[f"believed by {name}"] = ["-" if value is None else duration(value) for value in believed]
+    ends = shown["expected_end_s"]
+    columns["ends by its request"] = ["-" if end_s is None else _later(end_s, at_s) for end_s in ends]
+    if moment.only_here_count:
+        columns[f"only here: {moment.only_here_count:,}"] = [
+            "yes" if only else "" for only in shown["is_only_here"]
         ]
-        for row in shown.iter_rows(named=True)
-    ]
-    heads = ["job", "user", unit, "has run", "requested", "expected to end", ""]
-    print_table(
-        heads if moment.only_here_count else heads[:-1],
-        [row[: len(heads)] if moment.only_here_count else row[:-1] for row in rows],
-    )
+    print_table(list(columns), [list(row) for row in zip(*columns.values(), strict=True)])
 
 
 def _tell_account(parting: Parting, names: Names, unit: str) -> None:
@@ -177,7 +191,7 @@ def _tell_account(parting: Parting, names: Names, unit: str) -> None:
         say(f"... {len(rows)} of {account.height:,} events; --json has all.")
 
 
-def _tell_gains(found: Difference, names: Names) -> None:
+def _tell_gains(found: Difference, names: Names, unit: str) -> None:
     if found.helped.is_empty() and found.hurt.is_empty():
         return
     for title, jobs in (("most helped", found.helped), ("most hurt", found.hurt)):
@@ -194,9 +208,9 @@ def _tell_gains(found: Difference, names: Names) -> None:
                 for row in jobs.head(JOBS_SHOWN).iter_rows(named=True)
             ]
             heads = [f"{what}, {name}" for what in ("wait", "slowdown") for name in names]
-            print_table(["job", "user", "size", *heads], rows)
+            print_table(["job", "user", unit, *heads], rows)
     say(f"Gains under {names[1]}: mean of wait and of bounded slowdown")
-    print_table(["size", *GAINS], [_gain(row["band"], row) for row in found.by_size.iter_rows(named=True)])
+    print_table([unit, *GAINS], [_gain(row["band"], row) for row in found.by_size.iter_rows(named=True)])
     users = found.by_user
     shown = (
         users
@@ -205,9 +219,7 @@ def _tell_gains(found: Difference, names: Names) -> None:
     )
     print_table(["user", *GAINS], [_gain(_user(row), row) for row in shown.iter_rows(named=True)])
     if shown.height < users.height:
-        say(
-            f"The {JOBS_SHOWN} most helped and the {JOBS_SHOWN} most hurt of {users.height:,} groups of users; --json has all."
-        )
+        say(f"{shown.height} of {users.height:,}: the most helped and the most hurt; --json has all.")
 
 
 GAINS = ["jobs", "helped", "hurt", "wait shorter by", "slowdown lower by"]
@@ -219,9 +231,9 @@ def _gain(group: str, row: dict[str, Any]) -> list[str]:
 
 
 def _user(row: dict[str, Any]) -> str:
-    if row["kind"] == "few_jobs":
+    if row["kind"] == FEW_JOBS:
         return f"{plural(row['users_count'], 'user')} with few jobs"
-    return "unknown users" if row["kind"] == "unknown_user" else row["user"]
+    return "unknown" if row["kind"] == UNKNOWN_USER else str(row["user"])
 
 
 def _job(row: dict[str, Any]) -> str:

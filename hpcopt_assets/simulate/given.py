@@ -19,7 +19,7 @@ STATED = ("submit_s", "procs")
 
 
 def given_schedule(trace_jobs: pl.DataFrame, starts: pl.DataFrame, policy: str) -> pl.DataFrame:
-    """The jobs of a trace as `starts` places them: job_id, start_s, end_s, and attempt, submit_s, procs or none.
+    """The jobs of a trace as `starts` places them: job_id, start_s, end_s; attempt, submit_s, procs if known.
 
     Ids tell jobs apart where `starts` has no attempts. A job of the trace that is not among them, or whose
     start or end is null, has never started. What each policy believed is not known: estimates are null.
