@@ -7,7 +7,6 @@ Not here: who gains by it (differences.py).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,7 +27,8 @@ PLACES = {ENDED: 0, RELEASED: 1, STARTED: 2}
 WHO = (*JOB_KEY, "user", "procs", "limit_s")
 
 
-class Head(NamedTuple):
+@dataclass(frozen=True)
+class Head:
     """The first job of the queue, in order of release, that does not start under both.
 
     `free_procs` are left once those have started that start under both. By the requested ends of what then
@@ -47,9 +47,10 @@ class Head(NamedTuple):
 class Moment:
     """The machine under one schedule just before the pass: what ends at the instant has ended.
 
-    `running` holds the handful expected to end first: job_id, attempt, user, procs, limit_s,
-    first_estimate_s and second_estimate_s (as in `Parting`), start_s, expected_end_s (by the request; strictly
-    ahead, see docs/replay.md) and `is_only_here`; those that run only here come first. `free_procs` is negative where the machine has shrunk below what runs.
+    `free_procs` is negative where the machine has shrunk below what runs. `running` holds the handful that is
+    expected to end first, those before that run only here: job_id, attempt, user, procs, limit_s,
+    first_estimate_s and second_estimate_s (as in `Parting`), start_s, is_only_here, and expected_end_s: by
+    the request, strictly ahead (docs/replay.md), null where that is not known.
     """
 
     free_procs: int

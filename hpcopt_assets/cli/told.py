@@ -149,7 +149,7 @@ def _tell_queue(parting: Parting, names: Names, unit: str) -> None:
 
 
 def _tell_running(moment: Moment, names: Names, where: str, at_s: int, unit: str) -> None:
-    """Who ends first by the requests; and what policies believe instead, where one believes something else."""
+    """Who ends first by the requests; and what policies believed of them, where that is another time."""
     shown, count = moment.running, moment.running_count
     if not count:
         return
