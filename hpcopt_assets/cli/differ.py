@@ -144,8 +144,9 @@ def _read_schedule(jobs: pl.DataFrame, path: Path) -> pl.DataFrame:
             return schedule
         whole = {**needed, "attempt": pl.Int64(), "submit_s": pl.Int64(), "procs": pl.Int64()}
         rows = rows.select(pl.col(name).cast(kind) for name, kind in whole.items() if name in rows.columns)
-    except (pl.exceptions.PolarsError, ContractError) as error:
-        raise _unusable(path, error.found if isinstance(error, ContractError) else str(error)) from error
+    except (OSError, pl.exceptions.PolarsError, ContractError) as error:
+        said = error.found if isinstance(error, ContractError) else str(error).splitlines()[0]
+        raise _unusable(path, said) from error
     return given_schedule(jobs, rows, str(path))
 
 
