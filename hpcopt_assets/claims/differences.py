@@ -17,6 +17,7 @@ from hpcopt_assets.claims.parting import SIDES, Parting, parting_of
 from hpcopt_assets.contracts.config import MeasuresConfig
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
+from hpcopt_assets.contracts.vocabulary import LeftOut
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.sizes import band_names, band_of
 from hpcopt_assets.measures.slowdown import bounded_slowdown
@@ -69,7 +70,8 @@ def what_differs(
     """Compare two schedules on one machine, whatever the order of their rows.
 
     `procs_bands`: upper ends (included) of the bands of job size, ascending. `InputError` where no job ran
-    under both, or the schedules are not of the same jobs: of two traces, with other releases or sizes.
+    under both; where the schedules are not of the same jobs: of two traces, with other releases or sizes; and
+    where jobs were there before a window began, for what they held is not known.
     """
     jobs = _side_by_side(first, second)
     ran = {side: pl.col(f"{side}_start_s").is_not_null() for side in SIDES}
@@ -106,6 +108,9 @@ def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     traces = sorted({*first["trace_id"].unique(), *second["trace_id"].unique()})
     if len(traces) > 1:
         raise _refused(f"schedules of {' and '.join(traces)}", "two schedules of one trace")
+    if any((frame["left_out"] == LeftOut.BEFORE_WINDOW.value).any() for frame in (first, second)):
+        # They hold processors at times that the schedule does not tell.
+        raise _refused("jobs that ran or waited when a window of the record began", "whole schedules")
     told = [
         frame.select(
             *JOB_KEY,
