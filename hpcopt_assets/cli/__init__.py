@@ -6,7 +6,8 @@ Not here: any computation. Heavy imports wait until the command that needs them.
 app.py      the command itself, how it ends     graph.py    demo, run, traces, fetch, lock, policies
 reading.py  a trace named on the command line   files.py    ingest, replay, whatif: one file, without Dagster
 asked.py    options that several commands have  results.py  query
-placement.py  placement predict, placement run
+differ.py   differ                              told.py     what it says in the terminal
+forecast.py  forecast                           placement.py  placement predict, placement run
 """
 
 from hpcopt_assets.cli.main import main as main

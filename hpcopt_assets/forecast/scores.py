@@ -23,6 +23,7 @@ from hpcopt_assets.measures.bootstrap import Blocks
 from hpcopt_assets.measures.forecast import is_covered, log_pinball, pinball
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S
 from hpcopt_assets.measures.schedule import BoolArray, FloatArray
+from hpcopt_assets.measures.sizes import band_names
 
 M = ForecastMeasure
 ALL_FOLDS, ALL_SIZES = 0, "all"
@@ -103,18 +104,11 @@ def _parts(jobs: Jobs, folds: Sequence[Fold], config: ScoresConfig) -> Iterator[
         yield fold.fold, ALL_SIZES, fold.score(jobs)
     procs = jobs.features["procs"].fill_null(np.nan).to_numpy()
     low = 0.0
-    for high in (*config.procs_bands, np.inf):
+    for name, high in zip(band_names(config.procs_bands), (*config.procs_bands, np.inf), strict=True):
         chosen = everything & (procs > low) & (procs <= high)
         if chosen.any():
-            yield ALL_FOLDS, band_name(low + 1, high), chosen
+            yield ALL_FOLDS, name, chosen
         low = high
-
-
-def band_name(low: float, high: float) -> str:
-    """`1`, `2-8`, `129+`."""
-    if high == np.inf:
-        return f"{low:.0f}+"
-    return f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}"
 
 
 class _Part:

@@ -1,19 +1,25 @@
 """Requested runtimes, what stands in for a missing one, and which runtimes are known to whom.
 
-In:  a `trace_jobs` frame in trace order.   Out: a limit a job, and whether it is a stand-in.
+In:  a `trace_jobs` frame in trace order.   Out: a limit a job, and whether it is a stand-in; requested ends.
 Not here: what a policy believes (simulate/) or a model predicts (forecast/).
 """
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.vocabulary import JobState, RequestKind
+from hpcopt_assets.measures.schedule import IntArray
 
 DEFAULT_LIMIT_S = 86_400
 # Stands in for a request when no earlier job of the trace has one.
 SHORTEST_ESTIMATE_S = 1
 # A job believed to run for no time at all would never hold a processor in the shadow time.
+HOURS_100_S = 360_000
+EXTENSIONS_S = (0, 60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000)
+# Beyond the requested end, of a job that outlives what was believed; from there on every 100 h
+# (Tsafrir, Etsion and Feitelson, TPDS 18(6), 2007).
 
 
 def limits(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
@@ -52,6 +58,19 @@ def limits(ordered: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
         )
     )
     return limit["limit_s"], is_fallback
+
+
+def expected_end_s(start_s: IntArray, limit_s: IntArray, now_s: int) -> IntArray:
+    """When jobs that run at `now_s` are expected to end by their requests: strictly after it.
+
+    A job that has outlived its request is expected to end at the first extension of it that lies ahead.
+    """
+    beyond = now_s - (start_s + limit_s)
+    place = np.searchsorted(EXTENSIONS_S, beyond, side="right")
+    listed = np.append(np.array(EXTENSIONS_S, dtype=np.int64), 0)[place]
+    every_100_h = (beyond // HOURS_100_S + 1) * HOURS_100_S
+    ahead: IntArray = np.where(place < len(EXTENSIONS_S), listed, every_100_h)
+    return start_s + limit_s + ahead
 
 
 def has_runtime() -> pl.Expr:

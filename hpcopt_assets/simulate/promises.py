@@ -13,12 +13,8 @@ from itertools import chain, count
 
 import numpy as np
 
+from hpcopt_assets.measures.requests import EXTENSIONS_S, HOURS_100_S
 from hpcopt_assets.measures.schedule import BoolArray, IntArray
-
-HOURS_100_S = 360_000
-EXTENSIONS_S = (0, 60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000)
-# Beyond the requested end, of a job that outlives what was believed; from there on every 100 h
-# (Tsafrir, Etsion and Feitelson, TPDS 18(6), 2007).
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from hpcopt_assets.contracts.forecast_tables import FORECAST_SCORES, RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.forecast.pictures import forecast_figures
-from hpcopt_assets.forecast.scores import band_name, forecast_scores
+from hpcopt_assets.forecast.scores import forecast_scores
 from hpcopt_assets.forecast.splits import Fold
 from hpcopt_assets.forecast.summary import differences, most_important, overview, sources
 from hpcopt_assets_tests.builders import job, trace
@@ -165,10 +165,6 @@ def test_what_is_scored_is_what_was_served(made: Made, scores: pl.DataFrame):
 def test_no_fold_no_scores(made: Made):
     assert forecast_scores("made", made.jobs, [], made.estimates, CONFIG.scores).is_empty()
     assert forecast_figures(made.jobs, [], made.estimates, FORECAST_SCORES.empty()) == []
-
-
-def test_names_of_bands():
-    assert [band_name(*ends) for ends in ((1, 1), (2, 4), (5, np.inf))] == ["1", "2-4", "5+"]
 
 
 def test_figures_show_what_the_tables_say(made: Made, scores: pl.DataFrame):
