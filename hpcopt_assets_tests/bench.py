@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING
 from hpcopt_assets_tests.bench_placement import placement_cases, placement_work
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from hpcopt_assets.ingest.reader import Ingested
 
 RUNS = 7
@@ -42,9 +44,13 @@ LOGS = {
 # Processors of each machine.
 SACCT = "traces/sacct/xdmod-pozidriv.log.gz"
 
+COMPARED = ("easy_backfill", "easy_sjbf", "easy_tsafrir", "sjf_backfill", "f1_backfill", "ml_sjbf")
+REPLICAS = (50, 200)
+
 Work = Callable[[], object]
 Case = tuple[str, str, str]
-# What is done, with what, under which policy (placement: what is done there, with how many rows).
+# What is done, with what, under which policy (placement: what is done there, with how many
+# rows; robustness: with how many replicas).
 
 
 def yardstick() -> float:
@@ -100,19 +106,76 @@ def replay_work(path: Path, policy_id: str) -> Work:
     from hpcopt_assets.simulate.workload import NEEDED
 
     policy = load_configs(find_project().configs).policy(policy_id)
-    jobs, capacity = pl.read_parquet(path, columns=list(NEEDED)), int(path.stem.rpartition("@")[2])
-    # Any forecasts will do to time a replay that believes them.
+    jobs, capacity = pl.read_parquet(path, columns=list(NEEDED)), capacity_in(path)
+    estimates = any_estimates(jobs)
+    return lambda: replay(jobs, policy, capacity, estimates=estimates)
+
+
+def capacity_in(path: Path) -> int:
+    return int(path.stem.rpartition("@")[2])
+
+
+def any_estimates(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Forecasts that will do to time a replay that believes them."""
+    import polars as pl
+
     share = pl.col("requested_runtime_s").fill_null(3600.0).clip(1)
-    estimates = jobs.select(
+    return jobs.select(
         "trace_id",
         "job_id",
         "attempt",
+        "submit_s",
         p10_s=share * 0.1,
         p50_s=share * 0.4,
         p90_s=share * 0.9,
         source=pl.lit("model"),
     )
-    return lambda: replay(jobs, policy, capacity, estimates=estimates)
+
+
+def robustness_work(path: Path, replicas: int) -> Work:
+    """Shaken replicas of a trace under six policies, and what their differences to EASY amount to."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import polars as pl
+
+    from hpcopt_assets.claims.robustness import robustness
+    from hpcopt_assets.measures.capacity import Capacity
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.project import find_project
+    from hpcopt_assets.simulate.engine import replay
+    from hpcopt_assets.simulate.replicas import shaken_measures
+    from hpcopt_assets.simulate.shaken import ShakenReplayer
+
+    configs, jobs = load_configs(find_project().configs), pl.read_parquet(path)
+    policies, capacity = [configs.policy(name) for name in COMPARED], Capacity(capacity_in(path))
+    estimates, shaking = any_estimates(jobs), configs.robustness.shaking
+    counts = {"recorded": replicas, "synthetic": replicas, "conservative": 1}
+    counted = shaking.model_copy(update={"replicas": shaking.replicas.model_copy(update=counts)})
+
+    def work() -> object:
+        replays = ShakenReplayer(jobs, policies, capacity, configs.objective.measures, estimates)
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            shaken = shaken_measures(
+                trace_id="bench",
+                replays=replays,
+                policies=policies,
+                config=counted,
+                is_synthetic=False,
+                executor=pool,
+            )
+        return robustness(
+            trace_id="bench",
+            shaken=shaken,
+            schedules={
+                policy.id: replay(jobs, policy, capacity.procs, estimates=estimates).schedule
+                for policy in policies
+            },
+            capacity=capacity,
+            objective=configs.objective,
+            config=configs.robustness.intervals,
+        )
+
+    return work
 
 
 def forecast_work(path: Path) -> Work:
@@ -143,6 +206,8 @@ def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     makers = {"ingest": ingest_work, "features": features_work, "forecast": forecast_work}
     if kind == "placement":
         work = placement_work(source, int(policy))
+    elif kind == "robustness":
+        work = robustness_work(Path(source), int(policy))
     else:
         work = makers[kind](Path(source)) if kind in makers else replay_work(Path(source), policy)
     before_mb = peak_mb()
@@ -150,7 +215,7 @@ def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     work()
     first_s, peak = time.perf_counter() - start, peak_mb()
     is_large = (
-        kind == "forecast"
+        kind in ("forecast", "robustness")
         or (kind == "ingest" and Path(source).stat().st_size > LARGE_BYTES)
         or (source == "train" and int(policy) > TRAINED_ROWS)
     )
@@ -192,6 +257,7 @@ def cases(folder: Path) -> Iterator[Case]:
             run_self("--make", str(log), "0", str(path))
             yield "features", str(path), ""
             yield "forecast", str(path), ""
+            yield from (("robustness", str(path), str(count)) for count in REPLICAS)
             yield from replays(path)
     else:
         sys.stderr.write("HPCOPT_TEST_DATA names no folder with the logs: cases on real logs are left out.\n")

@@ -60,9 +60,8 @@ def shaken_measures(
     for done, found in enumerate(executor.map(one, range(count)), start=1):
         rows += found
         if done % max(count // TOLD, 1) == 0:
-            say(
-                f"{done} of {count} shaken replicas replayed under {plural(len(policies), 'policy', 'policies')}"
-            )
+            under = plural(len(policies), "policy", "policies")
+            say(f"{done} of {count} shaken replicas replayed under {under}")
     frame = pl.DataFrame(rows, schema=SHAKEN_MEASURES.polars_schema())
     places = [policy.id for policy in policies], [window.value for window in WINDOWS]
     by_place = [
