@@ -32,10 +32,10 @@ def p_value(changes: FloatArray, better: int) -> float:
     """
     gains = np.sort(better * changes)
     worse = int(np.searchsorted(gains, 0.0, side="right"))
+    if worse == gains.size:
+        return 1.0  # nothing better, or nothing at all
     if worse == 0:
         return 0.0
-    if worse == gains.size:
-        return 1.0
     low, high = gains[worse - 1], gains[worse]  # zero lies between these two
     return min(1.0, 2 * float(worse - 1 - low / (high - low)) / (gains.size - 1))
 

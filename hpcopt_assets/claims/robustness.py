@@ -45,10 +45,8 @@ class _Compared:
 
     def p_value(self, name: str, config: IntervalsConfig) -> float:
         """The larger of both p-values; 1 where either cannot be had."""
-        both = self.changes[name], self.drawn.get(name, NOTHING)
-        if both[0].size < config.min_replicas or both[1].size == 0:
-            return 1.0
-        return max(p_value(values, BETTER[name]) for values in both)
+        changes = self.changes[name] if self.changes[name].size >= config.min_replicas else NOTHING
+        return max(p_value(values, BETTER[name]) for values in (changes, self.drawn.get(name, NOTHING)))
 
     def row(self, name: str, config: IntervalsConfig, confidence: float) -> Row:
         """What the table says of a measure."""

@@ -24,6 +24,7 @@ def test_a_tail_finer_than_one_value_stays_within_the_values():
 @pytest.mark.parametrize(
     ("values", "p"),
     [
+        ([], 1.0),
         ([-1.0, -2.0, -3.0], 0.0),
         ([1.0, 2.0, 3.0], 1.0),
         ([0.0, 0.0, 0.0], 1.0),

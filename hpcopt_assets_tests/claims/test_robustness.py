@@ -198,6 +198,18 @@ def test_candidates_are_chosen_on_the_first_part_and_their_intervals_adjusted():
     assert wide["lower"] < narrow["lower"] < narrow["upper"] < wide["upper"]
 
 
+@pytest.mark.parametrize(("weeks", "replicas"), [(15, 40), (40, 19)])
+def test_candidates_that_cannot_be_assessed_take_no_level_from_others(weeks: int, replicas: int):
+    """Two are chosen, and both lack an interval: neither is shown, so both are held against the first level."""
+    waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": SHORT}
+    values = {BASELINE: [10.0] * replicas, "easy_sjbf": [8.0] * replicas, "sjf_backfill": [8.0] * replicas}
+    found = compared(waits, values, weeks=weeks)
+    rows = [primary(found, name, "confirmation") for name in ("easy_sjbf", "sjf_backfill")]
+    assert [row["candidates_count"] for row in rows] == [2, 2]
+    assert [row["confidence"] for row in rows] == pytest.approx([0.975, 0.975])
+    assert {row["block_lower" if weeks < 40 else "lower"] for row in rows} == {None}
+
+
 def test_a_machine_without_users_has_no_fairness_and_says_nothing_of_it():
     jobs = trace(job(i, i * 10_000, 1, 100, wait_s=0) for i in range(JOBS))
     frames = {
