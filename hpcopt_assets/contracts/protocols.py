@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from hpcopt_assets.contracts.adapter import AdapterDecision
 
@@ -50,6 +51,16 @@ class ShakenReplays(Protocol):
     def __call__(
         self, policy_id: str, factor: FloatArray, shift_s: IntArray
     ) -> Mapping[str, int | float | None]: ...
+
+
+class SeededReplays(Protocol):
+    """Replays of a part of the record, [since_s, until_s), from what ran and waited when it began.
+
+    Gives the `replay_schedule` of each policy, by its id, of the jobs released in it. Raises `EvidenceError`
+    where what ran exceeds the machine.
+    """
+
+    def __call__(self, since_s: int, until_s: int, /) -> Mapping[str, pl.DataFrame]: ...
 
 
 class Decide(Protocol):

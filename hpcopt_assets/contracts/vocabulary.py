@@ -269,6 +269,10 @@ class Window(Vocabulary):
     STEADY = "steady"
 
 
+WHOLE = Window.WHOLE.value
+# Stands where a quarter's name would: the whole trace.
+
+
 class Verdict(Vocabulary):
     """Three values: lack of evidence is never a pass."""
 
