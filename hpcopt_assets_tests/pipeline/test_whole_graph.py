@@ -25,7 +25,8 @@ STORED = [
     "job_features", "feature_splits", "runtime_model", "runtime_importance", "runtime_estimates",
     "forecast_scores", "estimate_accounting", "replay/fifo_strict",
     "replay/easy_backfill",
-    "replay/easy_clairvoyant", "invariant_report", "replay_measures", "fidelity_verdicts", "claim_verdicts",
+    "replay/easy_clairvoyant", "invariant_report", "replay_measures", "fidelity_verdicts", "policy_closeness",
+    "claim_verdicts",
 ]  # fmt: skip
 
 NO_EVIDENCE = {
@@ -33,6 +34,7 @@ NO_EVIDENCE = {
 } | {
     "forecast_scores",
     "estimate_accounting",
+    "policy_closeness",
 }
 # What the dossier of a trace does not rest on while no policy believes forecasts.
 
