@@ -142,3 +142,16 @@ def test_what_makes_no_sense_is_one_sentence(
     hpcopt: Hpcopt, log: Path, options: list[str], words: str
 ) -> None:
     assert words in mistake(hpcopt("fidelity", log, *options))
+
+
+def test_a_run_says_the_verdict_over_everything_not_of_the_last_quarter(
+    hpcopt: Hpcopt, tmp_path: Path
+) -> None:
+    """The last ten of sixty jobs lie in another quarter, of which nothing can be said."""
+    log = tmp_path / "april.swf"
+    log.write_text(swf().replace("1700000000", str(1_711_929_600 - 50 * 90)))
+    done = hpcopt("run", log)
+    assert done.returncode == 0, done.stderr
+    (row,) = [line for line in done.stdout.splitlines() if line.strip().startswith("easy_backfill ")]
+    assert "FAIL" in row
+    assert "NOT_ASSESSED" not in row

@@ -105,6 +105,17 @@ def test_the_week_that_departs_most_is_named():
     ) in reason
 
 
+def test_a_week_in_which_some_wait_longer_and_others_shorter_is_named():
+    """The sums of both weeks' waits differ by nothing in the one, and by little in the other."""
+    jobs = trace(job(i, i * 6 * HOUR, 1, HOUR, wait_s=4 * HOUR + i % 5 * 600) for i in range(5 * 28))
+    week = (jobs["release_s"] + 3 * DAY) // (7 * DAY)
+    swung = (week == 2).cast(pl.Int64) * pl.Series([(-1) ** i * 4 * HOUR for i in range(jobs.height)])
+    reason = by_criterion(judged(jobs, jobs["start_s"] + swung + (week == 4).cast(pl.Int64) * 900))[
+        "overall"
+    ]["reason"]
+    assert "in the week from 1970-01-12 (28 jobs, 4.33 h observed and 4.33 h replayed on average)" in reason
+
+
 def test_no_more_weeks_are_named_than_hold_half_of_the_difference():
     """Forty weeks; one is off by ten hours, every other by a quarter of an hour."""
     jobs = trace(job(i, i * 6 * HOUR, 1, HOUR, wait_s=i % 5 * 600) for i in range(40 * 28))
