@@ -16,7 +16,14 @@ from hpcopt_assets.contracts.forecast_words import EstimateRun
 from hpcopt_assets.contracts.robustness_tables import BETTER
 from hpcopt_assets.contracts.sentences import in_figures, plural
 from hpcopt_assets.contracts.verdicts import Judgement, judge
-from hpcopt_assets.contracts.vocabulary import Backfill, EstimateSource, FidelityCriterion, Verdict, Window
+from hpcopt_assets.contracts.vocabulary import (
+    WHOLE,
+    Backfill,
+    EstimateSource,
+    FidelityCriterion,
+    Verdict,
+    Window,
+)
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.load import late_backlog
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
@@ -58,10 +65,8 @@ def judge_saturation(
 
 
 def judge_baseline_fidelity(fidelity: pl.DataFrame, baseline: str) -> Judgement:
-    """The baseline's overall verdict in fidelity_verdicts; NOT_ASSESSED where there is none."""
-    found = fidelity.filter(
-        (pl.col("policy") == baseline) & (pl.col("criterion") == FidelityCriterion.OVERALL.value)
-    )
+    """The baseline's overall verdict over the whole trace; NOT_ASSESSED where fidelity_verdicts has none."""
+    found = fidelity.filter(policy=baseline, period=WHOLE, criterion=FidelityCriterion.OVERALL.value)
     if found.height == 0:
         return Judgement(
             Verdict.NOT_ASSESSED, None, None, "rules broken", 0, f"{baseline} was not held against the record"

@@ -271,6 +271,10 @@ class Window(Vocabulary):
     CONFIRMATION = "confirmation"
 
 
+WHOLE = Window.WHOLE.value
+# Stands where a quarter's name would: the whole trace.
+
+
 class Verdict(Vocabulary):
     """Three values: lack of evidence is never a pass."""
 

@@ -35,16 +35,21 @@ def jobs(users: int = 3) -> pl.DataFrame:
 
 
 def fidelity(verdict: str) -> pl.DataFrame:
-    row = {
-        "trace_id": "made",
-        "policy": BASELINE,
-        "criterion": "overall",
-        "verdict": verdict,
-        "unit": "rules broken",
-        "evidence_count": JOBS,
-        "reason": "as this test needs it",
-    }
-    return pl.DataFrame([row], schema=FIDELITY_VERDICTS.polars_schema())
+    """The baseline's over the whole trace; in a quarter, which no claim looks at, it is another."""
+    rows = [
+        {
+            "trace_id": "made",
+            "policy": BASELINE,
+            "period": period,
+            "criterion": "overall",
+            "verdict": said,
+            "unit": "rules broken",
+            "evidence_count": JOBS,
+            "reason": "as this test needs it",
+        }
+        for period, said in (("1970-Q1", "PASS" if verdict == "FAIL" else "FAIL"), ("whole", verdict))
+    ]
+    return pl.DataFrame(rows, schema=FIDELITY_VERDICTS.polars_schema())
 
 
 NOTHING = Evidence(fidelity("PASS"), ROBUSTNESS.empty(), ESTIMATE_ACCOUNTING.empty())

@@ -102,6 +102,7 @@ def verdicts(
         schedules={EASY.id: schedules[EASY.id]},
         capacity=capacity,
         capacity_source=CapacitySource.CONFIG,
+        timezone=None,
         is_synthetic=False,
         config=CONFIGS.fidelity,
         measures=measures,

@@ -200,7 +200,7 @@ def test_candidates_are_chosen_on_the_first_part_and_their_intervals_adjusted():
 
 @pytest.mark.parametrize(("weeks", "replicas"), [(15, 40), (40, 19)])
 def test_candidates_that_cannot_be_assessed_take_no_level_from_others(weeks: int, replicas: int):
-    """Two are chosen, and both lack an interval: neither is shown, so both are held against the first level."""
+    """Two are chosen and both lack an interval: neither is shown, so the first level is that of both."""
     waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": SHORT}
     values = {BASELINE: [10.0] * replicas, "easy_sjbf": [8.0] * replicas, "sjf_backfill": [8.0] * replicas}
     found = compared(waits, values, weeks=weeks)

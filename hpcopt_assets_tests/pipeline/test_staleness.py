@@ -28,7 +28,13 @@ def code_versions() -> dict[str, str | None]:
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale"),
     [
-        ("fidelity", "max_bsld_ks: 0.15", "max_bsld_ks: 0.16", {"fidelity_verdicts", "trace_dossier"}),
+        *(
+            ("fidelity", old, new, {"fidelity_verdicts", "policy_closeness", "trace_dossier"})
+            for old, new in (
+                ("max_bsld_ks: 0.15", "max_bsld_ks: 0.16"),
+                ("seeded_start: false", "seeded_start: true"),
+            )
+        ),
         (
             "objective",
             "min_gain_ratio: 0.05",
@@ -41,7 +47,14 @@ def code_versions() -> dict[str, str | None]:
             "policies",
             "means: First come, first served; nobody overtakes.",
             "means: First come, first served.",
-            {"replay/fifo_strict", "shaken_measures", "invariant_report", "claim_verdicts", "trace_dossier"},
+            {
+                "replay/fifo_strict",
+                "shaken_measures",
+                "invariant_report",
+                "policy_closeness",
+                "claim_verdicts",
+                "trace_dossier",
+            },
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
         ("placement", "attempts: 10000", "attempts: 9000", {"placement_study"}),
