@@ -168,6 +168,7 @@ class ClaimsConfig(Frozen):
     max_utilisation_drop: Ratio
     max_fallback_ratio: Ratio
     min_model_ratio: Ratio
+    max_lost_work_ratio: Ratio
     min_jobs: PositiveInt
     saturation: SaturationRule
     score: ScoreWeights

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hpcopt_assets.claims.shaking import draw_shake
 
 from hpcopt_assets.measures.distances import mean_log_ratio
 from hpcopt_assets.simulate.shaken import ShakenReplayer
+from hpcopt_assets.simulate.shaking import draw_shake
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.fidelity.made import (
     CAPACITY,
@@ -55,7 +55,7 @@ def test_closest_is_not_called_alike_where_it_fails():
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_policy_that_made_a_shaken_record_is_closest(policy: str):
     replayer = ShakenReplayer(released(), [CONFIGS.policy(policy)], CAPACITY, MEASURES)
-    shake = draw_shake(replayer.release_s, 0, 3, CONFIGS.robustness.shaking)
+    shake = draw_shake(replayer.release_s, 0, CONFIGS.robustness.shaking)
     shaken = replayer.schedule(policy, shake.factor, shake.shift_s)
     order = np.argsort(replayer.release_s + shake.shift_s, kind="stable")
     start_s = np.empty_like(shaken.start_s)
