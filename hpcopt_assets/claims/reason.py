@@ -39,7 +39,7 @@ def claim_in_words(
     else:
         said += [] if is_alike else [f"At most {Outcome.CONDITIONAL}: {caveat}"]
         said.append(f"{outcome or 'No outcome'}: {gain}.")
-        if outcome is Outcome.ACCEPTED:
+        if all(judged[criterion].verdict is Verdict.PASS for criterion in CONFIRMING):
             said.append(f"Confirmed: {_list(CONFIRMING, judged)}.")
         still_open = [
             criterion
