@@ -33,6 +33,7 @@ from hpcopt_assets.contracts.makers import (
 )
 from hpcopt_assets.contracts.measure_columns import MEASURES
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS, SHAKEN_MEASURES
 
 WAIT_RULE = Rule(
@@ -412,5 +413,6 @@ TABLES: dict[str, Table] = {
         *FORECAST_TABLES,
         SHAKEN_MEASURES,
         ROBUSTNESS,
+        RECOMMENDATION,
     )
 }

@@ -13,6 +13,7 @@ MEASURED = {
     "estimate_accounting",
     "shaken_measures",
     "robustness",
+    "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
     "trace_dossier",
@@ -39,7 +40,7 @@ def code_versions() -> dict[str, str | None]:
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {"robustness", "claim_verdicts", "trace_dossier"},
+            {"robustness", "claim_verdicts", "recommendation", "trace_dossier"},
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -52,6 +53,7 @@ def code_versions() -> dict[str, str | None]:
                 "shaken_measures",
                 "invariant_report",
                 "policy_closeness",
+                "recommendation",
                 "claim_verdicts",
                 "trace_dossier",
             },
@@ -66,6 +68,7 @@ def code_versions() -> dict[str, str | None]:
         ("robustness", "threads: all", "threads: 1", set()),
         ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
         ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
+        ("forecast", "[1, 8, 32, 128]", "[1, 8, 32]", {"forecast_scores", "recommendation"}),
         ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores"}),
         ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance"}),
         ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance"}),
@@ -94,4 +97,8 @@ def test_changed_source_of_a_room_makes_only_its_assets_stale(
         provenance, "source_hash", lambda room: honest(room) + ("x" if room == "claims" else "")
     )
     after = code_versions()
-    assert {name for name in before if before[name] != after[name]} == {"robustness", "claim_verdicts"}
+    assert {name for name in before if before[name] != after[name]} == {
+        "robustness",
+        "claim_verdicts",
+        "recommendation",
+    }

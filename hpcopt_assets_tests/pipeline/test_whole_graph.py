@@ -26,7 +26,7 @@ STORED = [
     "forecast_scores", "estimate_accounting", "replay/fifo_strict",
     "replay/easy_backfill",
     "replay/easy_clairvoyant", "invariant_report", "replay_measures", "shaken_measures",
-    "fidelity_verdicts", "policy_closeness", "robustness", "claim_verdicts",
+    "fidelity_verdicts", "policy_closeness", "robustness", "claim_verdicts", "recommendation",
 ]  # fmt: skip
 
 NO_EVIDENCE = {
