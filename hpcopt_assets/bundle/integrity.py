@@ -111,14 +111,12 @@ def check(folder: Path, expected: str | None = None) -> tuple[Manifest | None, l
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
         damage.append(f"has SHA-256 {hashlib.sha256(content).hexdigest()}, expected was {expected}")
     problems += [Problem(MANIFEST, what) for what in damage]
-    if manifest is None:
+    if manifest is None or damage:
+        # Whatever it says of other files may be what was damaged.
         return None, problems
     named = {file.path for file in manifest.files}
     problems += [Problem(path, "is missing") for path in sorted({*named, SUMS} - found)]
     problems += [Problem(path, "is not in the manifest") for path in sorted(found - named - {MANIFEST, SUMS})]
-    if damage:
-        # Whatever it says of other files may be what was damaged.
-        return None, problems
     if SUMS in found:
         sums = read_bounded(folder / SUMS, SUMS_BYTES_MAX)
         if sums != sums_of(manifest, hashlib.sha256(content).hexdigest()):

@@ -24,7 +24,7 @@ from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import TABLES
 
 ROWS_MAX = 50_000_000
-EXPANDED_BYTES_MAX = 32 * 2**30
+EXPANDED_BYTES_MAX = 8 * 2**30
 TEXT_BYTES_MAX = 64 * 2**20
 CONFIG_BYTES_MAX = 2**20
 NEXT_STEP = "Ask for the bundle again: its files are as its manifest says, so it was made like this."

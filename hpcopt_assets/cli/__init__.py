@@ -8,6 +8,8 @@ reading.py  a trace named on the command line   files.py    ingest, replay, what
 asked.py    options that several commands have  results.py  query
 differ.py   differ                              told.py     what it says in the terminal
 forecast.py  forecast                           placement.py  placement predict, placement run
+export.py   export                              verify.py   verify
+rendering.py  a dossier from tables at hand     recompute.py  a bundle's tables again
 """
 
 from hpcopt_assets.cli.main import main as main

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,7 +33,7 @@ from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.contracts.sentences import plural
-from hpcopt_assets.contracts.tables import TABLES
+from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE, TABLES
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets.measures.stated import capacity_of, is_synthetic, sized_jobs
 
@@ -67,6 +68,11 @@ class Recomputation:
             if stated is None:
                 raise InputError(
                     f"no table of {asset}", "one", "manifest.json", "Ask for a bundle that has it."
+                )
+            contract = REPLAY_SCHEDULE.name if asset.startswith(f"{REPLAY}/") else asset
+            if stated.table != contract:
+                raise InputError(
+                    f"a table {stated.table} of {asset}", contract, "manifest.json", "Ask for another bundle."
                 )
             self._tables[asset] = read_table(self.folder, self.manifest, stated)
         return self._tables[asset]
@@ -263,10 +269,10 @@ def recompute(folder: Path, manifest: Manifest, replicas: int | None) -> Iterato
 
 
 def _guarded(what: str, check: Callable[[], Finding]) -> Finding:
-    """A bundle may hold anything: what cannot be read or computed is a finding about that one thing."""
+    """What cannot be read or computed is a finding about that one thing: a bundle may hold anything."""
     try:
         return check()
-    except (HpcoptError, pl.exceptions.PolarsError, ArithmeticError, LookupError, ValueError) as error:
+    except Exception as error:
         said = str(error) if isinstance(error, HpcoptError) else f"{type(error).__name__}: {error}"
         return Finding(what, State.DIFFERS, f"cannot be computed again: {' '.join(said.split())}")
 
@@ -274,6 +280,7 @@ def _guarded(what: str, check: Callable[[], Finding]) -> Finding:
 def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
     stated = work.manifest.table_of(asset)
     if stated is None or stated.table not in TABLES:
+        # A table that a later version added; its bytes are those of the manifest.
         return Finding(asset, State.NOT_CHECKED, "this version of hpcopt knows no such table")
     contract, given = TABLES[stated.table], work.table(asset)
     if asset.startswith(f"{REPLAY}/"):
@@ -350,7 +357,6 @@ def _lineage(work: Recomputation) -> Finding:
 def _dossier(work: Recomputation) -> Finding:
     """The text again, word for word; pictures and page only where the same matplotlib draws them."""
     from hpcopt_assets.cli.rendering import render
-    from hpcopt_assets.orchestration.versions import environment
 
     tables = {table.asset: work.table(table.asset) for table in work.manifest.tables if table.table in TABLES}
     decisions = work.policies, work.objective, cast("FidelityConfig", work._config("fidelity"))
@@ -358,7 +364,7 @@ def _dossier(work: Recomputation) -> Finding:
         work.manifest.trace_id, tables, decisions, read_lineage(work.folder), work.manifest.environment
     )
     files = {FIRST_FILE: made.markdown}
-    draws_alike = environment()["matplotlib"] == work.manifest.environment.get("matplotlib")
+    draws_alike = version("matplotlib") == work.manifest.environment.get("matplotlib")
     if draws_alike:
         files[f"{DOSSIER}/dossier.html"] = made.html
         files |= {f"{DOSSIER}/figures/{name}": svg for name, svg in made.figures.items()}

@@ -1,0 +1,56 @@
+"""Two tables agree or differ, and the first difference is named as one would look for it."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from hpcopt_assets.bundle.comparing import State, compare
+from hpcopt_assets.contracts.columns import Table
+from hpcopt_assets.contracts.makers import count, real, text
+
+TABLE = Table(
+    "made",
+    "made",
+    (text("policy", "x"), count("n", "x", nullable=True), real("x", "x", "s")),
+    key=("policy",),
+)
+
+
+def frame(*rows: tuple[str, int | None, float | None]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=TABLE.polars_schema(), orient="row")
+
+
+GIVEN = frame(("a", 1, 1.0), ("b", None, None), ("c", 3, 0.0))
+
+
+def test_the_same_is_the_same() -> None:
+    found = compare("made", TABLE, GIVEN, GIVEN.clone())
+    assert (found.state, found.note) == (State.AGREES, "3 rows")
+    assert compare("made", TABLE, GIVEN.clear(), GIVEN.clear()).state is State.AGREES
+
+
+@pytest.mark.parametrize(
+    ("again", "said"),
+    [
+        (frame(("a", 1, 1.0), ("b", 2, None), ("c", 3, 0.0)), "1 value; first: policy b: n is nothing"),
+        (frame(("a", 1, 1.0), ("b", None, None), ("c", 4, 0.5)), "2 values; first: policy c: n is 3"),
+        (frame(("a", 1, 1.1), ("b", 2, None), ("c", 3, 0.0)), "2 values; first: policy a: x is 1.0"),
+        (frame(("a", 1, None), ("b", None, None), ("c", 3, 0.0)), "bundle, nothing computed again"),
+        (frame(("a", 1, float("nan")), ("b", None, None), ("c", 3, 0.0)), "x is 1.0 in the bundle, nan"),
+        (frame(("a", 1, 1.0), ("c", 3, 0.0)), "first other row, number 2: b in the bundle, c computed again"),
+        (frame(("a", 1, 1.0), ("b", None, None)), "number 3: c in the bundle, nothing computed again"),
+        (frame(("a", 1, 1.0 + 1e-6), ("b", None, None), ("c", 3, 0.0)), "x is 1.0"),
+    ],
+)  # fmt: skip
+def test_the_first_difference_is_named(again: pl.DataFrame, said: str) -> None:
+    found = compare("made", TABLE, GIVEN, again)
+    assert found.state is State.DIFFERS
+    assert said in found.note
+
+
+def test_rounding_is_told_and_no_difference() -> None:
+    again = frame(("a", 1, 1.0 + 1e-12), ("b", None, None), ("c", 3, 1e-15))
+    found = compare("made", TABLE, GIVEN, again)
+    assert found.state is State.AGREES
+    assert "1e-09 of their size only" in found.note
