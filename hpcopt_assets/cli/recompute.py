@@ -77,22 +77,23 @@ class Recomputation:
             self._tables[asset] = read_table(self.folder, self.manifest, stated)
         return self._tables[asset]
 
-    def _config(self, name: str) -> Any:
+    def config(self, name: str) -> Any:
+        """The model of configs/<name>.yaml; an error where the bundle has none that is valid."""
         from hpcopt_assets.orchestration.configs import load_config
 
         return load_config(check_config(self.folder, name), name)
 
     @cached_property
     def policies(self) -> PoliciesConfig:
-        return cast("PoliciesConfig", self._config("policies"))
+        return cast("PoliciesConfig", self.config("policies"))
 
     @cached_property
     def objective(self) -> ObjectiveConfig:
-        return cast("ObjectiveConfig", self._config("objective"))
+        return cast("ObjectiveConfig", self.config("objective"))
 
     @cached_property
     def robust(self) -> RobustnessConfig:
-        return cast("RobustnessConfig", self._config("robustness"))
+        return cast("RobustnessConfig", self.config("robustness"))
 
     @cached_property
     def report(self) -> pl.DataFrame:
@@ -199,7 +200,7 @@ class Recomputation:
             schedules=self.schedules,
             capacity=self.capacity,
             capacity_source=CapacitySource(self.report["capacity_source"].item()),
-            config=cast("FidelityConfig", self._config("fidelity")),
+            config=cast("FidelityConfig", self.config("fidelity")),
             measures=self.objective.measures,
             is_synthetic=is_synthetic(self.report),
         )
@@ -236,7 +237,7 @@ class Recomputation:
             trace_id=self.manifest.trace_id,
             capacity=None if self.report["capacity_procs"].item() is None else self.capacity,
             timezone=self.report["timezone"].item(),
-            config=cast("ProfileConfig", self._config("profile")),
+            config=cast("ProfileConfig", self.config("profile")),
             unit=Unit(self.report["capacity_unit"].item()),
         )
 
@@ -359,7 +360,7 @@ def _dossier(work: Recomputation) -> Finding:
     from hpcopt_assets.cli.rendering import render
 
     tables = {table.asset: work.table(table.asset) for table in work.manifest.tables if table.table in TABLES}
-    decisions = work.policies, work.objective, cast("FidelityConfig", work._config("fidelity"))
+    decisions = work.policies, work.objective, cast("FidelityConfig", work.config("fidelity"))
     made = render(
         work.manifest.trace_id, tables, decisions, read_lineage(work.folder), work.manifest.environment
     )

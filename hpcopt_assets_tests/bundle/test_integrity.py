@@ -50,7 +50,7 @@ def test_a_bundle_as_written_has_no_fault(whole: Path) -> None:
     assert {file.path for file in manifest.files} == set(FILES) - {MANIFEST, SUMS}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data(), file=st.sampled_from(FILES), bit=st.integers(0, 7))
 def test_a_flipped_bit_anywhere_is_named_by_its_file(whole: Path, data: Any, file: str, bit: int) -> None:
     path = whole / file

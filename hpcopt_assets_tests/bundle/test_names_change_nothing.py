@@ -38,7 +38,7 @@ def renamed(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     return frame.with_columns(user=pl.col("user").replace(dict(zip("uvw", names, strict=True))))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(jobs=recorded_jobs(min_size=2), policy=ANY_POLICY, names=OTHERWISE)
 def test_replays_and_measures_are_the_same_to_the_last_digit(jobs, policy, names) -> None:
     other = renamed(jobs, names)
