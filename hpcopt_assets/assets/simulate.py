@@ -1,6 +1,5 @@
 """Assets of simulate: replay/<policy>, one a policy, and what is read off them."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -27,6 +26,7 @@ from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.table import measure_all
 from hpcopt_assets.measures.usage import queued_jobs
 from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.cores import cores
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.plots.sparkline import sparkline_markdown
@@ -176,12 +176,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             configs.objective.measures,
             forecasts.get(ESTIMATES),
         )
-        workers = (
-            len(os.sched_getaffinity(0))
-            if configs.robustness.threads == "all"
-            else configs.robustness.threads
-        )
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(cores(configs.robustness.threads)) as pool:
             return shake(
                 trace_id=context.partition_key,
                 replays=replays,

@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 from hpcopt_assets.cli import (  # noqa: F401 -- they register
     differ,
     export,
+    fidelity,
     files,
     forecast,
     graph,

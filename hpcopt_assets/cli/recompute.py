@@ -7,7 +7,6 @@ same rooms in its own way.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -29,6 +28,7 @@ from hpcopt_assets.contracts.config import (
     ProfileConfig,
 )
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
+from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
@@ -39,6 +39,7 @@ from hpcopt_assets.measures.stated import capacity_of, is_synthetic, sized_jobs
 
 if TYPE_CHECKING:
     from hpcopt_assets.measures.capacity import Capacity
+    from hpcopt_assets.simulate.windows import WindowReplayer
 
 SHAKEN = SHAKEN_MEASURES.name
 FIRST_FILE = f"{DOSSIER}/dossier.md"
@@ -90,6 +91,10 @@ class Recomputation:
     @cached_property
     def objective(self) -> ObjectiveConfig:
         return cast("ObjectiveConfig", self.config("objective"))
+
+    @cached_property
+    def fidelity(self) -> FidelityConfig:
+        return cast("FidelityConfig", self.config("fidelity"))
 
     @cached_property
     def robust(self) -> RobustnessConfig:
@@ -160,6 +165,7 @@ class Recomputation:
         )
 
     def shaken_measures(self, only: list[int]) -> pl.DataFrame:
+        from hpcopt_assets.orchestration.cores import cores
         from hpcopt_assets.simulate.replicas import shaken_measures
         from hpcopt_assets.simulate.shaken import ShakenReplayer
 
@@ -167,7 +173,7 @@ class Recomputation:
         replays = ShakenReplayer(
             self.jobs, candidates, self.capacity, self.objective.measures, self.estimates(*candidates)
         )
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        with ThreadPoolExecutor(cores("all")) as pool:
             return shaken_measures(
                 trace_id=self.manifest.trace_id,
                 replays=replays,
@@ -200,10 +206,35 @@ class Recomputation:
             schedules=self.schedules,
             capacity=self.capacity,
             capacity_source=CapacitySource(self.report["capacity_source"].item()),
-            config=cast("FidelityConfig", self.config("fidelity")),
+            timezone=self.report["timezone"].item(),
+            config=self.fidelity,
             measures=self.objective.measures,
             is_synthetic=is_synthetic(self.report),
+            seeded=self._quarters(),
         )
+
+    def policy_closeness(self) -> pl.DataFrame:
+        from hpcopt_assets.fidelity.closeness import rank_closeness
+
+        schedules = self.schedules
+        return rank_closeness(
+            trace_id=self.manifest.trace_id,
+            trace_jobs=self.jobs,
+            schedules={one.id: schedules[one.id] for one in self.policies.candidates},
+            verdicts=self.table("fidelity_verdicts"),
+            timezone=self.report["timezone"].item(),
+            config=self.fidelity,
+            seeded=self._quarters(),
+        )
+
+    def _quarters(self) -> WindowReplayer | None:
+        """What replays quarters on their own, where the config asks for it."""
+        from hpcopt_assets.simulate.windows import WindowReplayer
+
+        if not self.fidelity.quarters.seeded_start:
+            return None
+        policies = self.policies.policies
+        return WindowReplayer(self.jobs, policies, self.capacity, self.estimates(*policies))
 
     def claim_verdicts(self) -> pl.DataFrame:
         from hpcopt_assets.claims.judge import Evidence, judge_claims
@@ -221,6 +252,21 @@ class Recomputation:
                 self.table(name) if forecasting else ESTIMATE_ACCOUNTING.empty(),
             ),
             objective=self.objective,
+            is_synthetic=is_synthetic(self.report),
+        )
+
+    def recommendation(self) -> pl.DataFrame:
+        from hpcopt_assets.claims.recommendation import recommend
+
+        return recommend(
+            trace_id=self.manifest.trace_id,
+            policies=self.policies.candidates,
+            claims=self.table("claim_verdicts"),
+            measured=self.table("replay_measures"),
+            schedules=self.schedules,
+            capacity=self.capacity,
+            objective=self.objective,
+            procs_bands=cast("ForecastConfig", self.config("forecast")).scores.procs_bands,
             is_synthetic=is_synthetic(self.report),
         )
 
@@ -251,7 +297,9 @@ RECIPES: Mapping[str, Recipe] = {
     "estimate_accounting": Recomputation.estimate_accounting,
     "robustness": Recomputation.robustness,
     "fidelity_verdicts": Recomputation.fidelity_verdicts,
+    "policy_closeness": Recomputation.policy_closeness,
     "claim_verdicts": Recomputation.claim_verdicts,
+    "recommendation": Recomputation.recommendation,
 }
 
 
@@ -360,7 +408,7 @@ def _dossier(work: Recomputation) -> Finding:
     from hpcopt_assets.cli.rendering import render
 
     tables = {table.asset: work.table(table.asset) for table in work.manifest.tables if table.table in TABLES}
-    decisions = work.policies, work.objective, cast("FidelityConfig", work.config("fidelity"))
+    decisions = work.policies, work.objective, work.fidelity
     made = render(
         work.manifest.trace_id, tables, decisions, read_lineage(work.folder), work.manifest.environment
     )

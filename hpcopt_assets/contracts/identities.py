@@ -54,12 +54,14 @@ _BY_NAME: dict[str, Holds] = {
     "entry": Holds.ENTRY,
     "notes": Holds.FOREIGN,
     "text": Holds.FOREIGN,
-    **dict.fromkeys(("reason", "note", "found", "allowed"), Holds.SENTENCE),
+    **dict.fromkeys(
+        ("reason", "note", "found", "allowed", "failed", "open", "improved", "worsened"), Holds.SENTENCE
+    ),
     **dict.fromkeys(
         (
-            *("trace_id", "policy", "baseline", "job_id", "array_job_id", "het_group_id"),
+            *("trace_id", "policy", "baseline", "dominated_by", "job_id", "array_job_id", "het_group_id"),
             *("preceding_job_id", "queue", "partition", "computer", "installation", "timezone"),
-            *("sha256", "cluster_sha256", "unit", "item", "band", "feature", "features", "onnx"),
+            *("sha256", "cluster_sha256", "unit", "item", "period", "band", "feature", "features", "onnx"),
             "ring_orders",
         ),
         Holds.NOBODY,

@@ -49,6 +49,24 @@ def test_the_first_difference_is_named(again: pl.DataFrame, said: str) -> None:
     assert said in found.note
 
 
+def test_a_word_of_ours_that_is_somebodys_name_is_no_difference() -> None:
+    table = Table("made", "made", (count("n", "x"), text("reason", "x")), key=("n",))
+
+    def said(*reasons: str) -> pl.DataFrame:
+        return pl.DataFrame(list(enumerate(reasons)), schema=table.polars_schema(), orient="row")
+
+    hidden = "1 user user_0123456789abcdef longer (1 h)"
+    assert compare("made", table, said(hidden), said("1 user waits longer (1 h)")).state is State.AGREES
+    for other in (
+        "1 user waits longer (2 h)",
+        "1 waits longer (1 h)",
+        "2 user waits longer (1 h)",
+        "1 user  (1 h)",
+    ):
+        assert compare("made", table, said(hidden), said(other)).state is State.DIFFERS
+    assert compare("made", table, said("1 user waits"), said(hidden)).state is State.DIFFERS
+
+
 def test_rounding_is_told_and_no_difference() -> None:
     again = frame(("a", 1, 1.0 + 1e-12), ("b", None, None), ("c", 3, 1e-15))
     found = compare("made", TABLE, GIVEN, again)

@@ -53,9 +53,7 @@ def write_site(project: Project, jobs: int = 600) -> None:
     shipped = yaml.safe_load((CHECKOUT / "configs" / "policies.yaml").read_text(encoding="utf-8"))
     shipped["policies"] = [each for each in shipped["policies"] if each["id"] in POLICIES]
     (project.configs / "policies.yaml").write_text(yaml.safe_dump(shipped), encoding="utf-8")
-    shaking = project.configs / "robustness.yaml"
-    text = shaking.read_text(encoding="utf-8")
-    shaking.write_text(text.replace("recorded: 200", "recorded: 20"), encoding="utf-8")
+    few_replicas(project)
     registry = yaml.safe_load((project.configs / "traces.yaml").read_text(encoding="utf-8"))
     registry["traces"][SITE] = PROJECT_OF | {
         "capacity_procs": 16,
@@ -73,6 +71,15 @@ def write_site(project: Project, jobs: int = 600) -> None:
     half = len(rows) // 2
     for name, part in zip(FILES, (rows[:half], rows[half:]), strict=True):
         (folder / name).write_text("\n".join(["|".join(COLUMNS), *part]) + "\n", encoding="utf-8")
+
+
+def few_replicas(project: Project) -> None:
+    """As few shaken replicas as make an interval."""
+    path = project.configs / "robustness.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    few = content["intervals"]["min_replicas"]
+    content["shaking"]["replicas"] = dict.fromkeys(content["shaking"]["replicas"], few)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
 
 
 def _row(row: dict[str, object]) -> str:

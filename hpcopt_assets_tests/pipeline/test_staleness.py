@@ -13,6 +13,7 @@ MEASURED = {
     "estimate_accounting",
     "shaken_measures",
     "robustness",
+    "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
     "trace_dossier",
@@ -28,12 +29,18 @@ def code_versions() -> dict[str, str | None]:
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale"),
     [
-        ("fidelity", "max_bsld_ks: 0.15", "max_bsld_ks: 0.16", {"fidelity_verdicts", "trace_dossier"}),
+        *(
+            ("fidelity", old, new, {"fidelity_verdicts", "policy_closeness", "trace_dossier"})
+            for old, new in (
+                ("max_bsld_ks: 0.15", "max_bsld_ks: 0.16"),
+                ("seeded_start: false", "seeded_start: true"),
+            )
+        ),
         (
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {"robustness", "claim_verdicts", "trace_dossier"},
+            {"robustness", "claim_verdicts", "recommendation", "trace_dossier"},
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -41,7 +48,15 @@ def code_versions() -> dict[str, str | None]:
             "policies",
             "means: First come, first served; nobody overtakes.",
             "means: First come, first served.",
-            {"replay/fifo_strict", "shaken_measures", "invariant_report", "claim_verdicts", "trace_dossier"},
+            {
+                "replay/fifo_strict",
+                "shaken_measures",
+                "invariant_report",
+                "policy_closeness",
+                "recommendation",
+                "claim_verdicts",
+                "trace_dossier",
+            },
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
         ("placement", "attempts: 10000", "attempts: 9000", {"placement_study"}),
@@ -53,6 +68,7 @@ def code_versions() -> dict[str, str | None]:
         ("robustness", "threads: all", "threads: 1", set()),
         ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
         ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
+        ("forecast", "[1, 8, 32, 128]", "[1, 8, 32]", {"forecast_scores", "recommendation"}),
         ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores"}),
         ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance"}),
         ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance"}),
@@ -81,4 +97,8 @@ def test_changed_source_of_a_room_makes_only_its_assets_stale(
         provenance, "source_hash", lambda room: honest(room) + ("x" if room == "claims" else "")
     )
     after = code_versions()
-    assert {name for name in before if before[name] != after[name]} == {"robustness", "claim_verdicts"}
+    assert {name for name in before if before[name] != after[name]} == {
+        "robustness",
+        "claim_verdicts",
+        "recommendation",
+    }
