@@ -13,7 +13,8 @@ from hpcopt_assets.dossier.trace import build_trace_dossier
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
-from hpcopt_assets.orchestration.provenance import ancestry, code_version, environment, latest
+from hpcopt_assets.orchestration.provenance import ancestry, code_version, latest
+from hpcopt_assets.orchestration.versions import environment
 
 
 def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:

@@ -143,7 +143,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     ) -> pl.DataFrame:
         accounted = account_estimates(
             sized_jobs(trace_jobs, ingest_report),
-            {configs.policy(name.removeprefix(OF_POLICY)): frame for name, frame in schedules.items()},
+            {policy: schedules[f"{OF_POLICY}{policy.id}"] for policy in forecasting},
             runtime_estimates,
             capacity_of(ingest_report),
             configs.objective.measures,

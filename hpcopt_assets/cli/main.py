@@ -10,12 +10,14 @@ from typer.exceptions import TyperException
 
 from hpcopt_assets.cli import (  # noqa: F401 -- they register
     differ,
+    export,
     fidelity,
     files,
     forecast,
     graph,
     placement,
     results,
+    verify,
     whatif,
 )
 from hpcopt_assets.cli.app import app

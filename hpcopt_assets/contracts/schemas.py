@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hpcopt_assets.contracts.adapter import AdapterDecision, AdapterSnapshot
+from hpcopt_assets.contracts.bundle import manifest_json_schema
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.config import CONFIG_MODELS
 from hpcopt_assets.contracts.errors import ContractError
@@ -258,5 +259,8 @@ def all_json_schemas() -> dict[str, dict[str, Any]]:
         "adapter_snapshot": AdapterSnapshot.model_json_schema(mode="serialization"),
         "adapter_decision": AdapterDecision.model_json_schema(),
     }
-    single = adapter | {"placement_bundle": bundle_json_schema()}
+    single = adapter | {
+        "placement_bundle": bundle_json_schema(),
+        "bundle_manifest": manifest_json_schema(),
+    }
     return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in single.items()}

@@ -73,9 +73,6 @@ class Schedule:
         ran = frame.filter(has_run())
         if "allocated_procs" in ran.columns:
             ran = ran.with_columns(procs=held_procs())
-        # The user's rank, not a categorical's code: codes depend on what else the process has read, and
-        # would change the order in which users are summed.
-        codes = (ran["user"].rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
 
         def column(name: str) -> IntArray:
             return np.ascontiguousarray(ran[name].to_numpy(), dtype=np.int64)
@@ -85,7 +82,7 @@ class Schedule:
             column("start_s"),
             column("runtime_s"),
             column("procs"),
-            np.ascontiguousarray(codes.to_numpy(), dtype=np.int64),
+            user_codes(ran["user"]),
             frame.height - ran.height,
         )
 
@@ -113,6 +110,18 @@ class Schedule:
             replace(cls.of(both), left_out_count=first.height - both.height),
             replace(cls.of(other), left_out_count=second.height - both.height),
         )
+
+
+def user_codes(users: pl.Series) -> IntArray:
+    """Users numbered from 0 as they first appear, -1 where unknown.
+
+    By their place and not by their names: codes are the order in which users are summed, and no measure may
+    change, not even in its last digits, because users are called otherwise.
+    """
+    first = pl.when(pl.col("user").is_not_null()).then(pl.col("place").first().over("user"))
+    placed = users.alias("user").to_frame().with_row_index("place")
+    codes = placed.select(first.rank("dense").cast(pl.Int64) - 1).to_series().fill_null(NO_USER)
+    return np.ascontiguousarray(codes.to_numpy(), dtype=np.int64)
 
 
 def held_procs() -> pl.Expr:

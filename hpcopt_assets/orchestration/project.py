@@ -63,6 +63,11 @@ class Project:
         return self.home / "data" / "hpcopt.duckdb"
 
     @property
+    def export_key(self) -> Path:
+        """The key of pseudonyms in bundles; it stays here."""
+        return self.home / "data" / ".export_key"
+
+    @property
     def dagster_home(self) -> Path:
         """Runs, event log and schedules of Dagster."""
         return self.home / ".dagster"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 import dagster as dg
@@ -25,21 +23,11 @@ from dagster._core.definitions.data_version import (
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization
+from hpcopt_assets.orchestration.versions import PACKAGE, source_hash
 
-PACKAGE = Path(__file__).resolve().parents[1]
 FLOORS = ("contracts", "measures")
 VERSION_DIGITS = 16
 PAGE_RECORDS = 20
-RECORDED_PACKAGES = ("dagster", "duckdb", "matplotlib", "numba", "numpy", "polars", "pyarrow")
-
-
-@cache
-def source_hash(folder: str) -> str:
-    """SHA-256 over the names and bytes of the Python files of one room or floor."""
-    digest = hashlib.sha256()
-    for path in sorted((PACKAGE / folder).rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def fingerprint(configs: Path) -> str:
@@ -63,14 +51,6 @@ def code_version(rooms: tuple[str, ...], reads: tuple[Frozen, ...], files: tuple
     for path in files:
         digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
     return digest.hexdigest()[:VERSION_DIGITS]
-
-
-def environment() -> dict[str, str]:
-    """Versions of what computes the numbers."""
-    import platform
-
-    versions = {"python": platform.python_version(), "machine": platform.machine()}
-    return versions | {name: metadata.version(name) for name in ("hpcopt-assets", *RECORDED_PACKAGES)}
 
 
 def _materialization(record: dg.EventLogRecord) -> Materialization:

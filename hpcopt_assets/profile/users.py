@@ -13,7 +13,7 @@ import polars as pl
 from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic
 from hpcopt_assets.measures.fairness import total_by_user
 from hpcopt_assets.measures.inequality import gini, herfindahl
-from hpcopt_assets.measures.schedule import NO_USER, FloatArray, IntArray
+from hpcopt_assets.measures.schedule import NO_USER, FloatArray, IntArray, user_codes
 from hpcopt_assets.profile.jobs import WORK
 from hpcopt_assets.profile.rows import ALL, Row, unknown
 
@@ -22,7 +22,7 @@ _TOPIC = ProfileTopic.USERS
 
 
 class Users(NamedTuple):
-    """The known users in alphabetical order, and for each job the position of its user, -1 where unknown."""
+    """The known users as they first appear, and for each job the position of its user, -1 where unknown."""
 
     names: list[str]
     code: IntArray
@@ -30,10 +30,8 @@ class Users(NamedTuple):
 
 def users_of(jobs: pl.DataFrame) -> Users:
     """The users of a trace."""
-    names = jobs["user"].unique().drop_nulls().sort()
-    places = pl.DataFrame({"user": names, "code": np.arange(names.len(), dtype=np.int64)})
-    codes = jobs.select("user").join(places, on="user", how="left", maintain_order="left")["code"]
-    return Users(names.to_list(), codes.fill_null(NO_USER).to_numpy())
+    names = jobs["user"].drop_nulls().unique(maintain_order=True)
+    return Users(names.to_list(), user_codes(jobs["user"]))
 
 
 def user_rows(jobs: pl.DataFrame, users: Users) -> list[Row]:

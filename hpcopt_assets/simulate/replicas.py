@@ -27,6 +27,11 @@ MEASURED = ("left_out_count", *BETTER)
 Row = dict[str, str | int | float | None]
 
 
+def replicas_count(config: ShakingConfig, *, is_synthetic: bool) -> int:
+    """How many replicas of a trace there are; of conservative backfilling only the first of them."""
+    return config.replicas.synthetic if is_synthetic else config.replicas.recorded
+
+
 def shaken_measures(
     *,
     trace_id: str,
@@ -35,14 +40,16 @@ def shaken_measures(
     config: ShakingConfig,
     is_synthetic: bool,
     executor: Executor,
+    only: Sequence[int] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> pl.DataFrame:
     """Replay each replica under each policy, on the executor; rows by policy, window and replica.
 
     Replica i is the same shaken trace under every policy. The table depends on the seed, and not on how many
-    workers the executor has.
+    workers the executor has; `only` some of its replicas are the same rows as in the whole.
     """
-    count = config.replicas.synthetic if is_synthetic else config.replicas.recorded
+    replicas = range(replicas_count(config, is_synthetic=is_synthetic)) if only is None else only
+    count = len(replicas)
 
     def one(replica: int) -> list[Row]:
         shake = draw_shake(replays.release_s, replica, config)
@@ -59,7 +66,7 @@ def shaken_measures(
         return rows
 
     rows: list[Row] = []
-    for done, found in enumerate(executor.map(one, range(count)), start=1):
+    for done, found in enumerate(executor.map(one, replicas), start=1):
         rows += found
         if done % max(count // TOLD, 1) == 0 or done == count:
             under = plural(len(policies), "policy", "policies")

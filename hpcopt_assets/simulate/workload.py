@@ -18,7 +18,7 @@ from hpcopt_assets.contracts.errors import EvidenceError, InputError
 from hpcopt_assets.contracts.order import in_trace_order
 from hpcopt_assets.contracts.vocabulary import FORECAST, Estimate, JobState, LeftOut, Overrun
 from hpcopt_assets.measures.requests import SHORTEST_ESTIMATE_S, limits
-from hpcopt_assets.measures.schedule import NO_USER, BoolArray, IntArray
+from hpcopt_assets.measures.schedule import BoolArray, IntArray, user_codes
 from hpcopt_assets.simulate.forecast import Forecast, forecast_of
 from hpcopt_assets.simulate.scenario import (
     AS_RECORDED,
@@ -82,10 +82,8 @@ class Workload:
 
     @cached_property
     def user(self) -> IntArray:
-        """Users numbered from 0 in the order of their names, -1 where unknown."""
-        users = self.names["user"].filter(self.is_replayed)
-        codes = (users.rank("dense").cast(pl.Int64) - 1).fill_null(NO_USER)
-        return np.ascontiguousarray(codes.to_numpy(), dtype=np.int64)
+        """Users numbered from 0 as they first appear, -1 where unknown."""
+        return user_codes(self.names["user"].filter(self.is_replayed))
 
     def check_running_set(self) -> None:
         """Raise `EvidenceError` where the jobs that run when the window begins exceed the machine."""

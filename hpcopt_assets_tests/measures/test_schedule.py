@@ -30,7 +30,7 @@ def test_a_schedule_holds_the_jobs_that_started_and_ran():
     found = Schedule.of(made())
     assert found.start_s.tolist() == [0, 10, 9]
     assert found.wait_s.tolist() == [0, 5, 0]
-    assert found.user.tolist() == [1, 0, -1]
+    assert found.user.tolist() == [0, 1, -1]
     assert found.left_out_count == 3
 
 
@@ -55,7 +55,7 @@ def test_pairs_are_joined_by_id_not_by_position():
     first, second = Schedule.paired(jobs, replay.reverse())
     assert first.start_s.tolist() == [0, 10]
     assert second.start_s.tolist() == [30, 20]
-    assert first.user.tolist() == second.user.tolist() == [1, 0]
+    assert first.user.tolist() == second.user.tolist() == [0, 1]
     assert (first.left_out_count, second.left_out_count) == (4, 1)
 
 
