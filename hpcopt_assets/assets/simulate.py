@@ -1,6 +1,5 @@
 """Assets of simulate: replay/<policy>, one a policy, and what is read off them."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -18,6 +17,7 @@ from hpcopt_assets.assets._inputs import (
     replay_inputs,
     replay_key,
     sized_jobs,
+    workers,
 )
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
@@ -176,12 +176,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             configs.objective.measures,
             forecasts.get(ESTIMATES),
         )
-        workers = (
-            len(os.sched_getaffinity(0))
-            if configs.robustness.threads == "all"
-            else configs.robustness.threads
-        )
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(workers(configs.robustness.threads)) as pool:
             return shake(
                 trace_id=context.partition_key,
                 replays=replays,

@@ -277,6 +277,11 @@ ESTIMATE_ACCOUNTING = Table(
         real("mean_wait_s", "mean wait in the steady window", "s", lo=None),
         real("mean_bsld", "mean bounded slowdown in the steady window", "ratio", lo=1.0),
         real("p95_bsld", "its 95th percentile in the steady window", "ratio", lo=1.0),
+        real("utilisation_ratio", "utilisation of the steady window", "ratio"),
+        real(
+            "starved_ratio", "share of its jobs that waited longer than the starvation limit", "ratio", hi=1.0
+        ),
+        real("jain_service", "Jain's index over its users' mean bounded slowdown", "ratio", hi=1.0),
     ),
     key=("trace_id", "policy", "run"),
 )

@@ -33,6 +33,7 @@ from hpcopt_assets.contracts.makers import (
 from hpcopt_assets.contracts.measure_columns import MEASURES
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS, SHAKEN_MEASURES
+from hpcopt_assets.contracts.stress_tables import STRESS_TABLES
 
 WAIT_RULE = Rule(
     "wait_is_start_minus_release",
@@ -375,5 +376,6 @@ TABLES: dict[str, Table] = {
         *FORECAST_TABLES,
         SHAKEN_MEASURES,
         ROBUSTNESS,
+        *STRESS_TABLES,
     )
 }

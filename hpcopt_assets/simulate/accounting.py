@@ -28,7 +28,7 @@ from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.scenario import Scenario
 
 FORECAST = (EstimateSource.MODEL.value, EstimateSource.HISTORY.value)
-SHOWN = ("mean_wait_s", "mean_bsld", "p95_bsld")
+SHOWN = ("mean_wait_s", "mean_bsld", "p95_bsld", "utilisation_ratio", "starved_ratio", "jain_service")
 
 
 def account_estimates(
