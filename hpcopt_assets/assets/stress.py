@@ -15,14 +15,17 @@ from hpcopt_assets.assets._inputs import (
     sized_jobs,
     workers,
 )
+from hpcopt_assets.claims.pictures import stress_figures
 from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
 from hpcopt_assets.claims.stress import StressJudge
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.files import write_drawings
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
+from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.simulate.world import World
 from hpcopt_assets.stress.cases import Stressed, cases
 
@@ -39,13 +42,14 @@ def stress_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         **declared(
             STRESS_REPLAYS,
             group="verdicts",
-            rooms=("stress", "simulate", "claims"),
+            rooms=("stress", "simulate", "claims", "plots"),
             reads=(configs.stress.scenarios, objective, *candidates),
-            kinds=("numba",),
+            kinds=("numba", "svg"),
         ),
     )
     def stress_replays(
         context: dg.AssetExecutionContext,
+        project: dg.ResourceParam[Project],
         trace_jobs: pl.DataFrame,
         ingest_report: pl.DataFrame,
         **forecasts: pl.DataFrame,
@@ -55,7 +59,7 @@ def stress_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         )
 
         with ThreadPoolExecutor(workers(configs.stress.threads)) as pool:
-            judge = StressJudge(
+            judge: StressJudge[Stressed] = StressJudge(
                 candidates,
                 objective,
                 lambda found: World(found.jobs, found.capacity, found.estimates).checked,
@@ -64,7 +68,13 @@ def stress_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             made = cases(as_it_is.jobs, as_it_is.capacity, as_it_is.estimates, configs.stress.scenarios)
             found = judge.table(context.partition_key, as_it_is, made, context.log.info)
         severe = found.filter(pl.col("severity") == pl.col("severity").max()).select(SHOWN)
-        context.add_output_metadata({"severe": dg.MetadataValue.md(markdown_table(severe))})
+        folder = write_drawings(project.stress / context.partition_key, stress_figures(found))
+        context.add_output_metadata(
+            {
+                "severe": dg.MetadataValue.md(markdown_table(severe)),
+                "figures": dg.MetadataValue.path(str(folder)),
+            }
+        )
         return found
 
     @dg.asset(

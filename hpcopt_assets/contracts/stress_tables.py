@@ -53,7 +53,7 @@ _STAYS = "the others it leaves as they were"
 
 STRESS_REPLAYS = Table(
     "stress_replays",
-    "One row per policy, scenario and severity: what becomes of the policy on a trace that was changed in one "
+    "One row per policy, scenario and severity: what becomes of the policy on a trace changed in one "
     "statistic, whether it still meets the demands, and whether its schedule keeps the rules.",
     (
         TRACE_ID,

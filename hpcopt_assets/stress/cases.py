@@ -49,7 +49,7 @@ class Case:
 def stress(
     jobs: pl.DataFrame, scenario: StressScenario, factor: float, capacity: Capacity, config: ScenariosConfig
 ) -> tuple[pl.DataFrame, Capacity]:
-    """A trace changed by a scenario, in trace order; a factor of 1 changes nothing.
+    """A trace changed by a scenario, in trace order; a factor of 1 changes no time, user or request.
 
     Every severity of a scenario draws the same numbers. Raises `Obstacle` where it cannot be.
     """

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.stress_words import WorkloadStatistic
+from hpcopt_assets.contracts.vocabulary import JobState
 from hpcopt_assets.measures.burstiness import arrival_peak
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.inequality import largest_share
@@ -26,8 +27,9 @@ class Obstacle(Exception):  # noqa: N818 -- no error: the trace is told not to b
 
 
 def counts(capacity: Capacity) -> pl.Expr:
-    """Whether a job counts in every statistic: its runtime and size are known, and it fits the machine."""
-    return has_runtime() & (pl.col("procs") <= capacity.largest).fill_null(False)
+    """Whether a job counts in every statistic: those that a replay takes."""
+    fits = (pl.col("procs") <= capacity.largest).fill_null(False)
+    return has_runtime() & fits & (pl.col("state") != JobState.PENDING.value)
 
 
 def has_request() -> pl.Expr:
