@@ -26,7 +26,7 @@ STORED = [
     "forecast_scores", "estimate_accounting", "replay/fifo_strict",
     "replay/easy_backfill",
     "replay/easy_clairvoyant", "invariant_report", "replay_measures", "shaken_measures",
-    "fidelity_verdicts", "robustness", "claim_verdicts",
+    "fidelity_verdicts", "robustness", "claim_verdicts", "stress_replays", "sensitivity",
 ]  # fmt: skip
 
 NO_EVIDENCE = {
@@ -34,6 +34,8 @@ NO_EVIDENCE = {
 } | {
     "forecast_scores",
     "estimate_accounting",
+    "stress_replays",
+    "sensitivity",
 }
 # What the dossier of a trace does not rest on while no policy believes forecasts.
 
