@@ -141,6 +141,7 @@ def robustness_work(path: Path, replicas: int) -> Work:
     from hpcopt_assets.claims.robustness import robustness
     from hpcopt_assets.measures.capacity import Capacity
     from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.cores import cores
     from hpcopt_assets.orchestration.project import find_project
     from hpcopt_assets.simulate.engine import replay
     from hpcopt_assets.simulate.replicas import shaken_measures
@@ -154,7 +155,7 @@ def robustness_work(path: Path, replicas: int) -> Work:
 
     def work() -> object:
         replays = ShakenReplayer(jobs, policies, capacity, configs.objective.measures, estimates)
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        with ThreadPoolExecutor(cores("all")) as pool:
             shaken = shaken_measures(
                 trace_id="bench",
                 replays=replays,

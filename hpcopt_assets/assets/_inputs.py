@@ -3,9 +3,7 @@
 In:  configs and upstream tables.   Out: inputs by policy, and facts of the one-row ingest report.
 """
 
-import os
 from collections.abc import Mapping
-from typing import Literal
 
 import dagster as dg
 import polars as pl
@@ -71,11 +69,6 @@ def capacity_of(ingest_report: pl.DataFrame) -> Capacity:
 def sized_jobs(trace_jobs: pl.DataFrame, ingest_report: pl.DataFrame) -> pl.DataFrame:
     """The jobs with their sizes in the unit of the machine's capacity."""
     return in_unit(trace_jobs, Unit(ingest_report["capacity_unit"].item()))
-
-
-def workers(threads: int | Literal["all"]) -> int:
-    """How many threads work at once; all: one for each core we may use."""
-    return len(os.sched_getaffinity(0)) if threads == "all" else threads
 
 
 def is_synthetic(ingest_report: pl.DataFrame) -> bool:

@@ -13,8 +13,10 @@ from hpcopt_assets.assets._inputs import (
     replay_inputs,
 )
 from hpcopt_assets.claims.judge import Evidence, judge_claims
+from hpcopt_assets.claims.recommendation import recommend
 from hpcopt_assets.claims.robustness import robustness as compare
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.vocabulary import Window
@@ -35,7 +37,7 @@ SHOWN = (
 
 
 def claims_assets(configs: Configs) -> list[dg.AssetsDefinition]:
-    """How robust each difference of a trace is, and its claim verdicts."""
+    """How robust each difference of a trace is, its claim verdicts, and what follows from them."""
     objective, config = configs.objective, configs.robustness
 
     @dg.asset(
@@ -92,4 +94,36 @@ def claims_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         context.add_output_metadata({"overall": dg.MetadataValue.md(markdown_table(overall))})
         return verdicts
 
-    return [robustness, claim_verdicts]
+    @dg.asset(
+        partitions_def=traces,
+        ins=replay_inputs(configs),
+        **declared(
+            RECOMMENDATION,
+            group="verdicts",
+            rooms=("claims",),
+            reads=(objective, configs.policies, configs.forecast.scores.bands),
+        ),
+    )
+    def recommendation(
+        context: dg.AssetExecutionContext,
+        ingest_report: pl.DataFrame,
+        replay_measures: pl.DataFrame,
+        claim_verdicts: pl.DataFrame,
+        **schedules: pl.DataFrame,
+    ) -> pl.DataFrame:
+        found = recommend(
+            trace_id=context.partition_key,
+            policies=configs.policies.candidates,
+            claims=claim_verdicts,
+            measured=replay_measures,
+            schedules=by_policy(configs, schedules),
+            capacity=capacity_of(ingest_report),
+            objective=objective,
+            procs_bands=configs.forecast.scores.procs_bands,
+            is_synthetic=is_synthetic(ingest_report),
+        )
+        shown = found.select("policy", "outcome", "is_recommended", "is_on_front", "dominated_by", "reason")
+        context.add_output_metadata({"recommended": dg.MetadataValue.md(markdown_table(shown))})
+        return found
+
+    return [robustness, claim_verdicts, recommendation]

@@ -17,7 +17,6 @@ from hpcopt_assets.assets._inputs import (
     replay_inputs,
     replay_key,
     sized_jobs,
-    workers,
 )
 from hpcopt_assets.contracts.config import Policy
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
@@ -27,6 +26,7 @@ from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.table import measure_all
 from hpcopt_assets.measures.usage import queued_jobs
 from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.cores import cores
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.plots.sparkline import sparkline_markdown
@@ -176,7 +176,7 @@ def simulate_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             configs.objective.measures,
             forecasts.get(ESTIMATES),
         )
-        with ThreadPoolExecutor(workers(configs.robustness.threads)) as pool:
+        with ThreadPoolExecutor(cores(configs.robustness.threads)) as pool:
             return shake(
                 trace_id=context.partition_key,
                 replays=replays,

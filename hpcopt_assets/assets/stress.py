@@ -13,7 +13,6 @@ from hpcopt_assets.assets._inputs import (
     capacity_of,
     estimates_input,
     sized_jobs,
-    workers,
 )
 from hpcopt_assets.claims.pictures import stress_figures
 from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
@@ -22,6 +21,7 @@ from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import Configs
+from hpcopt_assets.orchestration.cores import cores
 from hpcopt_assets.orchestration.files import write_drawings
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
@@ -58,7 +58,7 @@ def stress_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             sized_jobs(trace_jobs, ingest_report), capacity_of(ingest_report), forecasts.get(ESTIMATES)
         )
 
-        with ThreadPoolExecutor(workers(configs.stress.threads)) as pool:
+        with ThreadPoolExecutor(cores(configs.stress.threads)) as pool:
             judge: StressJudge[Stressed] = StressJudge(
                 candidates,
                 objective,
@@ -100,7 +100,7 @@ def stress_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
             return World(fitting, capacity, forecasts.get(ESTIMATES)).schedule
 
-        with ThreadPoolExecutor(workers(configs.sensitivity.threads)) as pool:
+        with ThreadPoolExecutor(cores(configs.sensitivity.threads)) as pool:
             found = judge_sensitivity(
                 trace_id=context.partition_key,
                 worlds=world,

@@ -6,12 +6,13 @@ Not here: whether the evidence suffices (conditions.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hpcopt_assets.contracts.config import ClaimsConfig
 from hpcopt_assets.contracts.sentences import in_figures
-from hpcopt_assets.contracts.verdicts import Judgement, judge
-from hpcopt_assets.contracts.vocabulary import ClaimCriterion, Verdict
+from hpcopt_assets.contracts.verdicts import Judgement, combine, judge
+from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Verdict
 from hpcopt_assets.measures.summary import Measures
 
 UNIT = "ratio"
@@ -55,6 +56,15 @@ def judge_candidate(
             beside=_beside("utilisation_ratio", baseline),
         ),
     }
+
+
+def in_one(judged: Mapping[ClaimCriterion, Judgement], met: str, unmet: str) -> Judgement:
+    """All demands as one judgement, with the gain's numbers; it says what is `met`, or which are `unmet`."""
+    gain = judged[ClaimCriterion.PRIMARY_GAIN]
+    lacking = [name for name in DEMANDS if judged[name].verdict is not Verdict.PASS]
+    reasons = "; ".join(f"{name} ({judged[name].reason})" for name in lacking)
+    told = f"{unmet}: {reasons}" if lacking else f"{met}: {gain.reason}"
+    return replace(gain, verdict=combine(judged[name].verdict for name in DEMANDS), reason=told)
 
 
 def _judge_gain(candidate: Measures, baseline: Measures, config: ClaimsConfig, count: int) -> Judgement:

@@ -16,7 +16,9 @@ from hpcopt_assets.claims.conditions import (
     judge_fallback,
     judge_hindsight,
     judge_model_credit,
+    judge_same_work,
     judge_saturation,
+    judge_shaken_gain,
 )
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.outcome import outcome_of, overall_verdict
@@ -127,10 +129,14 @@ def _judge(
         ClaimCriterion.SATURATION: judge_saturation(*pair, capacity, claims.saturation),
         ClaimCriterion.BASELINE_FIDELITY: judge_baseline_fidelity(tables.fidelity, baseline.id),
         ClaimCriterion.REQUEST_FALLBACK: judge_fallback(*frames, (candidate, baseline), claims),
+        ClaimCriterion.SAME_WORK: judge_same_work(*pair, claims),
         ClaimCriterion.MODEL_CREDIT: judge_model_credit(frames[0], candidate, claims),
-        ClaimCriterion.WITHOUT_HINDSIGHT: judge_hindsight(tables.accounting, candidate, steady[1], claims),
+        ClaimCriterion.WITHOUT_HINDSIGHT: judge_hindsight(
+            tables.accounting, candidate, steady[1], frames[1]["left_out"].null_count(), claims
+        ),
         ClaimCriterion.SELECTION: selection,
-        ClaimCriterion.CONFIRMATION: judge_confirmation(shaken, selection.verdict, claims.primary),
+        ClaimCriterion.SHAKEN_GAIN: judge_shaken_gain(shaken, claims),
+        ClaimCriterion.CONFIRMATION: judge_confirmation(shaken, selection.verdict, claims),
     }
     return _where_assessable(judged, candidate), weighted_score(*steady, claims.score)
 

@@ -13,6 +13,7 @@ from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 
 BOUND = "a bound, never a candidate"
+CONFIRMING = (ClaimCriterion.SHAKEN_GAIN, ClaimCriterion.CONFIRMATION)
 SAID_BEFORE = (ClaimCriterion.PRIMARY_GAIN, ClaimCriterion.BASELINE_FIDELITY)
 
 
@@ -38,6 +39,8 @@ def claim_in_words(
     else:
         said += [] if is_alike else [f"At most {Outcome.CONDITIONAL}: {caveat}"]
         said.append(f"{outcome or 'No outcome'}: {gain}.")
+        if all(judged[criterion].verdict is Verdict.PASS for criterion in CONFIRMING):
+            said.append(f"Confirmed: {_list(CONFIRMING, judged)}.")
         still_open = [
             criterion
             for criterion in (*(DEMANDS if outcome else ()), *CONDITIONS)

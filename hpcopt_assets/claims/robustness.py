@@ -34,43 +34,117 @@ class _Compared:
     """One policy against the baseline over one window: as replayed, and again and again.
 
     `changes` and `drawn` hold, for a measure, the policy's less the baseline's: one number a replica, and one
-    a drawing of weeks (none with too few weeks).
+    a drawing of weeks (none with too few weeks). `usual` is the baseline's mean over replicas.
     """
 
     policy: Measures
     baseline: Measures
+    usual: Mapping[str, float | None]
     changes: Mapping[str, FloatArray]
     drawn: Mapping[str, FloatArray]
     blocks_count: int
 
     def p_value(self, name: str, config: IntervalsConfig) -> float:
         """The larger of both p-values; 1 where either cannot be had."""
-        both = self.changes[name], self.drawn.get(name, NOTHING)
-        if both[0].size < config.min_replicas or both[1].size == 0:
-            return 1.0
-        return max(p_value(values, BETTER[name]) for values in both)
+        changes = self.changes[name] if self.changes[name].size >= config.min_replicas else NOTHING
+        drawn = self.drawn.get(name, NOTHING)
+        return max(
+            p_value(changes, BETTER[name]),
+            p_value(drawn, BETTER[name], self.blocks_count if drawn.size else None),
+        )
 
     def row(self, name: str, config: IntervalsConfig, confidence: float) -> Row:
         """What the table says of a measure."""
-        new, old, changes = self.policy[name], self.baseline[name], self.changes[name]
-        found = None if new is None or old is None else new - old
-        has_replicas, drawn = changes.size >= config.min_replicas, self.drawn.get(name, NOTHING)
-        ends = interval(changes, confidence) if has_replicas else (None, None)
-        block_ends = interval(drawn, confidence) if drawn.size else (None, None)
-        quartiles = np.percentile(changes, [25, 50, 75]).tolist() if changes.size else [None] * 3
-        is_known = found is not None and ends[0] is not None and ends[1] is not None
+        new, old, drawn = self.policy[name], self.baseline[name], self.drawn.get(name, NOTHING)
+        low, high = interval(drawn, confidence, self.blocks_count) if drawn.size else (None, None)
         return {
+            "jobs_count": self.policy["jobs_count"],
             "baseline_value": old,
             "policy_value": new,
-            "difference": found,
-            "replicas_count": changes.size,
-            "mean_difference": float(changes.mean()) if changes.size else None,
-            **dict(zip(("p25_difference", "p50_difference", "p75_difference"), quartiles, strict=True)),
-            "improved_ratio": float((BETTER[name] * changes > 0).mean()) if changes.size else None,
-            "is_artefact": not ends[0] <= found <= ends[1] if is_known else None,  # type: ignore[operator]
+            "difference": None if new is None or old is None else new - old,
             "blocks_count": self.blocks_count,
-            **dict(zip(("lower", "upper", "block_lower", "block_upper"), (*ends, *block_ends), strict=True)),
+            "block_lower": low,
+            "block_upper": high,
+            **self._shaken(name, config, confidence),
         }
+
+    def _shaken(self, name: str, config: IntervalsConfig, confidence: float) -> Row:
+        """The distribution of the difference over replicas, and whether the replay lies outside it."""
+        new, old, changes = self.policy[name], self.baseline[name], self.changes[name]
+        found: Row = {"replicas_count": changes.size, "shaken_baseline_value": self.usual[name]}
+        if changes.size:
+            p25, p50, p75 = np.percentile(changes, [25, 50, 75]).tolist()
+            found |= {"mean_difference": float(changes.mean())}
+            found |= {"p25_difference": p25, "p50_difference": p50, "p75_difference": p75}
+            found |= {"improved_ratio": float((BETTER[name] * changes > 0).mean())}
+        if changes.size >= config.min_replicas:
+            low, high = interval(changes, confidence)
+            found |= {"lower": low, "upper": high}
+            if new is not None and old is not None:
+                found |= {"is_artefact": not low <= new - old <= high}
+        return found
+
+
+class _Comparer:
+    """Compares policies with the baseline, whose weeks are drawn and measured once for the same jobs."""
+
+    def __init__(
+        self,
+        shaken: pl.DataFrame,
+        baseline: str,
+        capacity: Capacity,
+        objective: ObjectiveConfig,
+        config: IntervalsConfig,
+    ) -> None:
+        self._shaken, self._baseline = shaken, baseline
+        self._capacity, self._measures, self._config = capacity, objective.measures, config
+        self._known: dict[Window, tuple[Schedule, Weeks, dict[str, FloatArray]]] = {}
+
+    def compare(self, policy: str, pair: tuple[Schedule, Schedule], window: Window) -> _Compared:
+        """`pair`: the policy's schedule and the baseline's, of the same jobs."""
+        new, old = (
+            measure(each, capacity=self._capacity, config=self._measures, window=window) for each in pair
+        )
+        usual, changes = self._over_replicas(policy, window)
+        span = span_of(pair[1], window, self._measures)
+        if span is None:
+            return _Compared(new, old, usual, changes, {}, 0)
+        released = is_released_in(pair[1], window, span)
+        known = self._known.get(window)
+        if known is None or not _are_same(known[0], pair[1]):
+            weeks = Weeks.of(pair[1].release_s[released], span, self._config)
+            drawn = weeks.measures(pair[1], released, self._capacity, self._measures)
+            known = self._known[window] = pair[1], weeks, drawn
+        _, weeks, of_baseline = known
+        of_policy = weeks.measures(pair[0], released, self._capacity, self._measures)
+        differences = {name: of_policy[name] - of_baseline[name] for name in of_policy}
+        drawn = {name: values for name, values in differences.items() if not np.isnan(values).any()}
+        return _Compared(new, old, usual, changes, drawn, weeks.count)
+
+    def _over_replicas(
+        self, policy: str, window: Window
+    ) -> tuple[dict[str, float | None], dict[str, FloatArray]]:
+        """The baseline's mean, and the policy's less the baseline's, over replicas where both have a value.
+
+        A replica counts where both started the same number of jobs: on a machine that shrinks for good some
+        never start, and who leaves the worst unstarted would be measured without them.
+        """
+        own, other = (
+            self._shaken.filter(policy=name, time_window=window.value).select(
+                "replica", "left_out_count", *BETTER
+            )
+            for name in (policy, self._baseline)
+        )
+        both = own.join(
+            other, on=["replica", "left_out_count"], how="inner", suffix="_baseline", maintain_order="left"
+        )
+        usual: dict[str, float | None] = {}
+        changes = {}
+        for name in BETTER:
+            known = both.select(pl.col(name), pl.col(f"{name}_baseline")).drop_nulls()
+            usual[name] = known[f"{name}_baseline"].mean()  # type: ignore[assignment]
+            changes[name] = (known[name] - known[f"{name}_baseline"]).to_numpy()
+        return usual, changes
 
 
 def robustness(
@@ -89,70 +163,46 @@ def robustness(
     primary measure in the window of confirmation are adjusted for how many there are.
     """
     claims = objective.claims
-    compared: dict[tuple[str, Window], _Compared] = {}
-    chosen = []
+    comparer = _Comparer(shaken, claims.baseline, capacity, objective, config)
+    compared = {}
     for policy, frame in schedules.items():
-        if policy == claims.baseline:
-            continue
-        pair = Schedule.paired(frame, schedules[claims.baseline])
-        for window in WINDOWS:
-            changes = _changes(shaken, policy, claims.baseline, window)
-            compared[policy, window] = _compare(pair, changes, window, capacity, objective, config)
-        first = compared[policy, Window.SELECTION]
-        if judge_selection(first.policy, first.baseline, claims).verdict is Verdict.PASS:
-            chosen.append(policy)
-    p_values = {
-        policy: compared[policy, Window.CONFIRMATION].p_value(claims.primary, config) for policy in chosen
-    }
-    levels = holm_levels(p_values, 1 - config.confidence)
-    rows = []
-    for (policy, window), found in compared.items():
-        for name in BETTER:
-            is_adjusted = (window, name) == (Window.CONFIRMATION, claims.primary) and policy in levels
-            confidence = 1 - levels[policy] if is_adjusted else config.confidence
-            row: Row = {
-                "trace_id": trace_id,
-                "policy": policy,
-                "baseline": claims.baseline,
-                "time_window": window.value,
-                "measure": name,
-                "confidence": confidence,
-                "candidates_count": len(chosen) if is_adjusted else None,
-            }
-            rows.append(row | found.row(name, config, confidence))
+        if policy != claims.baseline:
+            pair = Schedule.paired(frame, schedules[claims.baseline])
+            compared[policy] = {window: comparer.compare(policy, pair, window) for window in WINDOWS}
+    levels = _levels(compared, objective, config)
+    rows: list[Row] = []
+    for policy, by_window in compared.items():
+        for window, found in by_window.items():
+            for name in BETTER:
+                is_adjusted = (window, name) == (Window.CONFIRMATION, claims.primary) and policy in levels
+                confidence = 1 - levels[policy] if is_adjusted else config.confidence
+                row: Row = {
+                    "trace_id": trace_id,
+                    "policy": policy,
+                    "baseline": claims.baseline,
+                    "time_window": window.value,
+                    "measure": name,
+                    "confidence": confidence,
+                    "candidates_count": len(levels) if is_adjusted else None,
+                }
+                rows.append(row | found.row(name, config, confidence))
     return ROBUSTNESS.shape(pl.DataFrame(rows, schema=ROBUSTNESS.polars_schema()))
 
 
-def _compare(
-    pair: tuple[Schedule, Schedule],
-    changes: Mapping[str, FloatArray],
-    window: Window,
-    capacity: Capacity,
-    objective: ObjectiveConfig,
-    config: IntervalsConfig,
-) -> _Compared:
-    measured = [
-        measure(schedule, capacity=capacity, config=objective.measures, window=window) for schedule in pair
-    ]
-    span = span_of(pair[0], window, objective.measures)
-    if span is None:
-        return _Compared(measured[0], measured[1], changes, {}, 0)
-    released = is_released_in(pair[0], window, span)
-    weeks = Weeks.of(pair[0].release_s[released], span, config)
-    drawn = [weeks.measures(schedule, released, capacity, objective.measures) for schedule in pair]
-    differences = {name: drawn[0][name] - drawn[1][name] for name in drawn[0]}
-    known = {name: values for name, values in differences.items() if not np.isnan(values).any()}
-    return _Compared(measured[0], measured[1], changes, known, weeks.count)
+def _levels(
+    compared: Mapping[str, Mapping[Window, _Compared]], objective: ObjectiveConfig, config: IntervalsConfig
+) -> dict[str, float]:
+    """The level at which each candidate is confirmed, of those that the first part chooses."""
+    p_values = {}
+    for policy, by_window in compared.items():
+        first, rest = by_window[Window.SELECTION], by_window[Window.CONFIRMATION]
+        if judge_selection(first.policy, first.baseline, objective.claims).verdict is Verdict.PASS:
+            p_values[policy] = rest.p_value(objective.claims.primary, config)
+    return holm_levels(p_values, 1 - config.confidence)
 
 
-def _changes(shaken: pl.DataFrame, policy: str, baseline: str, window: Window) -> dict[str, FloatArray]:
-    """For each measure, the policy's less the baseline's in every replica in which both have a value."""
-    own, other = (
-        shaken.filter(policy=name, time_window=window.value).select("replica", *BETTER)
-        for name in (policy, baseline)
+def _are_same(one: Schedule, other: Schedule) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("release_s", "start_s", "runtime_s", "procs", "user")
     )
-    both = own.join(other, on="replica", how="inner", suffix="_baseline", maintain_order="left")
-    return {
-        name: both.select(pl.col(name) - pl.col(f"{name}_baseline")).to_series().drop_nulls().to_numpy()
-        for name in BETTER
-    }

@@ -168,22 +168,21 @@ def _told(
         for run in EstimateRun:
             demands = as_configured
             if run is EstimateRun.HISTORY_HONEST:
-                demands = _honest(policy, accounting, as_configured, objective)
+                honest = accounting.filter(policy=policy.id, run=run.value, jobs_count=here.jobs_count)
+                demands = _honest(honest, as_configured, objective)
             is_default = run is EstimateRun.AS_REPLAYED
             yield _Told(Varied.ESTIMATES, run.value, is_default, demands, default)
 
 
-def _honest(
-    policy: Policy, accounting: pl.DataFrame, as_configured: Demands, objective: ObjectiveConfig
-) -> Demands:
-    """The demands where no estimate rests on a job that had not ended; measures are the account's."""
-    honest = accounting.filter(policy=policy.id, run=EstimateRun.HISTORY_HONEST.value)
-    if honest.height != 1:
-        return replace(as_configured, blind="it was not replayed without hindsight")
-    told = honest.row(0, named=True)
-    # Of the whole trace; the steady window's jobs are those of every other replay.
-    candidate: Measures = {**told, "jobs_count": as_configured.candidate["jobs_count"]}
-    baseline = as_configured.baseline
+def _honest(account: pl.DataFrame, as_configured: Demands, objective: ObjectiveConfig) -> Demands:
+    """The demands where no estimate rests on a job that had not ended, by the account of that run.
+
+    Its one row is of the steady window of as many jobs as the baseline ran; without it nothing is assessed.
+    """
+    if account.height != 1:
+        return replace(as_configured, blind="the same jobs were not replayed without hindsight")
+    baseline, told = as_configured.baseline, account.row(0, named=True)
+    candidate: Measures = {**told, "jobs_count": baseline["jobs_count"]}
     return replace(
         as_configured, candidate=candidate, judged=judge_candidate(candidate, baseline, objective.claims)
     )

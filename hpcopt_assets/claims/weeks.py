@@ -82,19 +82,22 @@ class Weeks:
         }
 
     def _percentiles(self, values: FloatArray, level: float = 0.95) -> FloatArray:
-        """The smallest value with that share of the drawn jobs at or below it, in every drawing."""
+        """The percentile of the drawn jobs in every drawing, with linear interpolation as everywhere."""
         order = np.argsort(values, kind="stable")
         of, ascending = self.blocks.of[order], values[order]
         jobs = np.bincount(self.blocks.of, minlength=self.count).astype(np.float64)
-        first = max(0, values.size - int(TOP * (1 - level) * values.size) - 1)
+        first = max(0, values.size - int(TOP * (1 - level) * values.size) - 2)
         found = np.empty(self.blocks.draws.shape[0])
         for row, draws in enumerate(self.blocks.draws):
             drawn = float(draws @ jobs)
-            above = np.cumsum(draws[of[first:]])
-            below, start = drawn - above[-1], first
-            if below >= level * drawn:  # so many of the largest were drawn that they do not reach down to it
+            place = level * (drawn - 1)  # among the drawn, in ascending order, from 0
+            above, start = np.cumsum(draws[of[first:]]), first
+            below = drawn - above[-1]
+            if below > place:  # so many of the largest were drawn that they do not reach down to it
                 above, below, start = np.cumsum(draws[of]), 0.0, 0
-            found[row] = ascending[start + np.searchsorted(below + above, level * drawn)]
+            low, high = np.searchsorted(below + above, [np.floor(place), np.ceil(place)], side="right")
+            share = place - np.floor(place)
+            found[row] = ascending[start + low] * (1 - share) + ascending[start + high] * share
         return found
 
     def _utilisation(self, schedule: Schedule, capacity: Capacity) -> FloatArray:

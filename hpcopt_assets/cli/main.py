@@ -8,7 +8,16 @@ import sys
 import typer
 from typer.exceptions import TyperException
 
-from hpcopt_assets.cli import differ, files, forecast, graph, placement, results, whatif  # noqa: F401 -- they register
+from hpcopt_assets.cli import (  # noqa: F401 -- they register
+    differ,
+    fidelity,
+    files,
+    forecast,
+    graph,
+    placement,
+    results,
+    whatif,
+)
 from hpcopt_assets.cli.app import app
 from hpcopt_assets.contracts.errors import HpcoptError, InputError
 from hpcopt_assets.orchestration.terminal import complain, reader_has_gone

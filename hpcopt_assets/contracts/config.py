@@ -169,6 +169,7 @@ class ClaimsConfig(Frozen):
     max_utilisation_drop: Ratio
     max_fallback_ratio: Ratio
     min_model_ratio: Ratio
+    max_lost_work_ratio: Ratio
     min_jobs: PositiveInt
     saturation: SaturationRule
     score: ScoreWeights
@@ -214,6 +215,13 @@ class Divergence(Frozen):
         return self
 
 
+class QuartersConfig(Frozen):
+    """How the quarters of a trace are judged."""
+
+    seeded_start: bool
+    # True: each is replayed on its own, from what ran and waited when it began. False: cut from the whole.
+
+
 class FidelityConfig(Frozen):
     """When a replay counts as like what was observed."""
 
@@ -228,6 +236,9 @@ class FidelityConfig(Frozen):
     min_distinct_bins: Annotated[int, Field(ge=2)]
     max_bsld_ks: Ratio
     min_queue_correlation: Ratio
+    closeness_floor_s: Seconds
+    # Added to each wait before two are held against each other to rank policies by closeness.
+    quarters: QuartersConfig
 
     @model_validator(mode="after")
     def _is_sound(self) -> Self:

@@ -67,7 +67,20 @@ class CalibrationConfig(Frozen):
     # Step of adaptive conformal inference; 0 keeps the offsets of the calibrate window.
 
 
-class ScoresConfig(Frozen):
+class SizeBands(Frozen):
+    """Bands of job size in which results are told."""
+
+    procs_bands: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    # Upper ends (included); what is larger is the last band.
+
+    @model_validator(mode="after")
+    def _bands_rise(self) -> Self:
+        if list(self.procs_bands) != sorted(set(self.procs_bands)):
+            raise ValueError(f"procs_bands {self.procs_bands} do not rise")
+        return self
+
+
+class ScoresConfig(SizeBands):
     """How forecasts are scored; fixed before any score is seen."""
 
     replicas: PositiveInt
@@ -75,14 +88,11 @@ class ScoresConfig(Frozen):
     confidence: Part
     min_days: PositiveInt
     # With fewer days there is no interval.
-    procs_bands: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
-    # Upper ends (included) of the bands of job size; what is larger is the last band.
 
-    @model_validator(mode="after")
-    def _bands_rise(self) -> Self:
-        if list(self.procs_bands) != sorted(set(self.procs_bands)):
-            raise ValueError(f"procs_bands {self.procs_bands} do not rise")
-        return self
+    @property
+    def bands(self) -> SizeBands:
+        """The bands alone, for whom the rest does not matter."""
+        return SizeBands(procs_bands=self.procs_bands)
 
 
 class ImportanceConfig(Frozen):

@@ -6,6 +6,7 @@ Not here: how a feature is computed (features/).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import polars as pl
@@ -25,6 +26,7 @@ from hpcopt_assets.contracts.makers import (
     text,
     word,
 )
+from hpcopt_assets.contracts.measure_columns import MEASURES
 
 # --- job_features: null where it is not known --------------------------------------------------------------
 
@@ -250,6 +252,14 @@ FORECAST_SCORES = Table(
     key=("trace_id", "fold", "band", "weighting", "predictor", "measure", "versus"),
 )
 
+STEADY_MEASURES = tuple(
+    column
+    for column in MEASURES
+    if column.name
+    in ("mean_wait_s", "mean_bsld", "p95_bsld", "utilisation_ratio", "starved_ratio", "jain_service")
+)
+# What claims ask of a policy, and what is read beside it.
+
 ESTIMATE_ACCOUNTING = Table(
     "estimate_accounting",
     "One row per forecasting policy and run: whose estimates a replay rested on, and what is left of its "
@@ -274,14 +284,7 @@ ESTIMATE_ACCOUNTING = Table(
             unit="jobs",
         ),
         real("unfinished_history_ratio", "these over the estimates with a history", "ratio", hi=1.0),
-        real("mean_wait_s", "mean wait in the steady window", "s", lo=None),
-        real("mean_bsld", "mean bounded slowdown in the steady window", "ratio", lo=1.0),
-        real("p95_bsld", "its 95th percentile in the steady window", "ratio", lo=1.0),
-        real("utilisation_ratio", "utilisation of the steady window", "ratio"),
-        real(
-            "starved_ratio", "share of its jobs that waited longer than the starvation limit", "ratio", hi=1.0
-        ),
-        real("jain_service", "Jain's index over its users' mean bounded slowdown", "ratio", hi=1.0),
+        *(replace(column, means=f"{column.means}; in the steady window") for column in STEADY_MEASURES),
     ),
     key=("trace_id", "policy", "run"),
 )

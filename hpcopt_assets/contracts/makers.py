@@ -81,6 +81,7 @@ def array(name: str, means: str, dtype: DType, *, hi: float, unit: str) -> Colum
 
 TRACE_ID = text("trace_id", "the trace, which is also its partition key")
 POLICY = text("policy", "id of a policy in configs/policies.yaml; `observed` is what the log recorded")
+PERIOD = text("period", "`whole` trace, or the jobs released in a calendar quarter, like `2003-Q2`")
 JOB_ID = text("job_id", "the job's id as the log writes it")
 ATTEMPT = count("attempt", "which attempt of the job this row is, from 1", unit="ordinal", lo=1)
 SUBMIT_S = instant("submit_s", "when the job was submitted")

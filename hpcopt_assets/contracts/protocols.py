@@ -5,11 +5,12 @@ In:  nothing.   Out: Protocols.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from hpcopt_assets.contracts.adapter import AdapterDecision
 
@@ -34,6 +35,16 @@ class PriorityReplayer(Protocol):
         priority: Sequence[int],
         capacity_procs: int,
     ) -> list[int]: ...
+
+
+class SeededReplays(Protocol):
+    """Replays of a part of the record, [since_s, until_s), from what ran and waited when it began.
+
+    Gives the `replay_schedule` of each policy, by its id, of the jobs released in it. Raises `EvidenceError`
+    where what ran exceeds the machine.
+    """
+
+    def __call__(self, since_s: int, until_s: int, /) -> Mapping[str, pl.DataFrame]: ...
 
 
 class Decide(Protocol):

@@ -66,3 +66,13 @@ class RobustnessConfig(Frozen):
     intervals: IntervalsConfig
     threads: PositiveInt | Literal["all"]
     # Results do not depend on it, and nothing goes stale with it. All: one for each core we may use.
+
+    @model_validator(mode="after")
+    def _replicas_suffice(self) -> Self:
+        fewest, needed = self.shaking.replicas.conservative, self.intervals.min_replicas
+        if fewest < needed:
+            raise ValueError(
+                f"shaking.replicas.conservative is {fewest}, intervals.min_replicas {needed}: with fewer "
+                "there is no interval"
+            )
+        return self

@@ -14,6 +14,7 @@ from hpcopt_assets.contracts.forecast_tables import FORECAST_TABLES
 from hpcopt_assets.contracts.makers import (
     ATTEMPT,
     JOB_ID,
+    PERIOD,
     POLICY,
     PROCS,
     RELEASE_S,
@@ -32,6 +33,7 @@ from hpcopt_assets.contracts.makers import (
 )
 from hpcopt_assets.contracts.measure_columns import MEASURES
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS, SHAKEN_MEASURES
 from hpcopt_assets.contracts.stress_tables import STRESS_TABLES
 
@@ -333,9 +335,44 @@ _MEASURED = (
 
 FIDELITY_VERDICTS = Table(
     "fidelity_verdicts",
-    "One row per policy and criterion: is its replay like what was observed?",
-    (TRACE_ID, POLICY, word("criterion", "what is compared", v.FidelityCriterion.words()), *_MEASURED),
-    key=("trace_id", "policy", "criterion"),
+    "One row per policy, period and criterion: is its replay like what was observed?",
+    (
+        TRACE_ID,
+        POLICY,
+        PERIOD,
+        word("criterion", "what is compared", v.FidelityCriterion.words()),
+        *_MEASURED,
+    ),
+    key=("trace_id", "policy", "period", "criterion"),
+)
+
+POLICY_CLOSENESS = Table(
+    "policy_closeness",
+    "One row per period and policy that is no bound: how close its waits are to the record's.",
+    (
+        TRACE_ID,
+        PERIOD,
+        POLICY,
+        count(
+            "rank",
+            "place among the policies, the closest is 1; as close share one; null where too few jobs ran",
+            unit="ordinal",
+            nullable=True,
+            lo=1,
+        ),
+        real("distance", "mean over jobs of |ln((replayed wait + floor) / (observed wait + floor))|", "nats"),
+        count("jobs_count", "jobs that ran in the record and in every replay", unit="jobs"),
+        word("fidelity", "`overall` in fidelity_verdicts: the closest need not be alike", v.Verdict.words()),
+        text("reason", "the rank in a sentence, or why there is none"),
+    ),
+    key=("trace_id", "period", "policy"),
+    rules=(
+        Rule(
+            "ranked_by_distance",
+            "a policy has a rank exactly where it has a distance",
+            lambda: pl.col("rank").is_not_null() == pl.col("distance").is_not_null(),
+        ),
+    ),
 )
 
 CLAIM_VERDICTS = Table(
@@ -371,11 +408,13 @@ TABLES: dict[str, Table] = {
         INVARIANT_REPORT,
         REPLAY_MEASURES,
         FIDELITY_VERDICTS,
+        POLICY_CLOSENESS,
         CLAIM_VERDICTS,
         *PLACEMENT_TABLES,
         *FORECAST_TABLES,
         SHAKEN_MEASURES,
         ROBUSTNESS,
+        RECOMMENDATION,
         *STRESS_TABLES,
     )
 }

@@ -271,6 +271,10 @@ class Window(Vocabulary):
     CONFIRMATION = "confirmation"
 
 
+WHOLE = Window.WHOLE.value
+# Stands where a quarter's name would: the whole trace.
+
+
 class Verdict(Vocabulary):
     """Three values: lack of evidence is never a pass."""
 
@@ -311,9 +315,11 @@ class ClaimCriterion(Vocabulary):
     SATURATION = "saturation"
     BASELINE_FIDELITY = "baseline_fidelity"
     REQUEST_FALLBACK = "request_fallback"
+    SAME_WORK = "same_work"
     MODEL_CREDIT = "model_credit"
     WITHOUT_HINDSIGHT = "without_hindsight"
     SELECTION = "selection"
+    SHAKEN_GAIN = "shaken_gain"
     CONFIRMATION = "confirmation"
     OVERALL = "overall"
 

@@ -113,7 +113,7 @@ def claims(evidence: TraceEvidence) -> list[Block]:
 
 
 def fidelity(evidence: TraceEvidence) -> list[Block]:
-    """Each policy's replay against the record, every criterion."""
+    """Each policy's replay against the record, every criterion, over the whole trace."""
     blocks: list[Block] = [
         Heading(2, "Is a replay like what was observed?"),
         Paragraph(
@@ -123,7 +123,7 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
         ),
     ]
     for policy in evidence.fidelity["policy"].unique(maintain_order=True):
-        rows = evidence.fidelity.filter(pl.col("policy") == policy).rows(named=True)
+        rows = evidence.likeness_rows(policy)
         overall = next(
             (row["verdict"] for row in rows if row["criterion"] == FidelityCriterion.OVERALL), None
         )

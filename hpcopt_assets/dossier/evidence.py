@@ -18,6 +18,7 @@ from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.lineage import Materialization
 from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
+    WHOLE,
     ClaimCriterion,
     FidelityCriterion,
     Outcome,
@@ -76,8 +77,14 @@ class TraceEvidence:
     def likeness(self, policy: str) -> Verdict:
         """Whether a policy's replay is like what was observed, all criteria together."""
         return Verdict(
-            self._one(self.fidelity, policy=policy, criterion=FidelityCriterion.OVERALL)["verdict"]
+            self._one(self.fidelity, policy=policy, period=WHOLE, criterion=FidelityCriterion.OVERALL)[
+                "verdict"
+            ]
         )
+
+    def likeness_rows(self, policy: str) -> list[Row]:
+        """Every criterion of a policy's likeness to what was observed, over the whole trace."""
+        return self.fidelity.filter(policy=policy, period=WHOLE).rows(named=True)
 
     def claim(self, policy: str, criterion: ClaimCriterion) -> Row:
         """One row of the claim about a candidate."""

@@ -85,7 +85,7 @@ def _likeness(evidence: TraceEvidence) -> Item:
 
 def _why(evidence: TraceEvidence, policy: str, verdict: Verdict) -> str:
     """The criteria that fail, or the first reason for which nothing could be said."""
-    rows = [row for row in evidence.fidelity.rows(named=True) if row["policy"] == policy]
+    rows = evidence.likeness_rows(policy)
     if verdict is Verdict.FAIL:
         failed = [row["criterion"] for row in rows if row["verdict"] == verdict.value]
         names = [words.FIDELITY[FidelityCriterion(word)] for word in failed if word not in ABOUT_ALL]

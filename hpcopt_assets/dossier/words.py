@@ -40,9 +40,11 @@ CLAIM: dict[ClaimCriterion, str] = {
     ClaimCriterion.SATURATION: "saturation",
     ClaimCriterion.BASELINE_FIDELITY: "likeness of the baseline's replay to the record",
     ClaimCriterion.REQUEST_FALLBACK: "jobs without a requested runtime",
+    ClaimCriterion.SAME_WORK: "work that the baseline did too",
     ClaimCriterion.MODEL_CREDIT: "share of estimates from the model",
     ClaimCriterion.WITHOUT_HINDSIGHT: "gain without another schedule's future",
     ClaimCriterion.SELECTION: "chosen on the first part",
+    ClaimCriterion.SHAKEN_GAIN: "gain over shaken replicas",
     ClaimCriterion.CONFIRMATION: "confirmed on the rest, shaken and by weeks",
     ClaimCriterion.OVERALL: "overall",
 }

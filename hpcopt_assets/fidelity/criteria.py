@@ -1,6 +1,6 @@
 """The criteria of likeness, one function for each kind.
 
-In:  the observed and the replayed schedule of the same jobs.   Out: one judgement per criterion.
+In:  the same jobs as observed and as replayed.   Out: one judgement per criterion.
 Not here: whether the record itself is possible (capacity.py), and what the criteria amount to (overall.py).
 """
 
@@ -14,12 +14,12 @@ from hpcopt_assets.contracts.config import UNIT_OF, Divergence, FidelityConfig, 
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.verdicts import Judgement, judge
 from hpcopt_assets.contracts.vocabulary import FidelityCriterion, Window
+from hpcopt_assets.fidelity.compared import Compared
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.distances import ks_distance, pearson, relative_divergence, wait_divergence
-from hpcopt_assets.measures.schedule import IntArray, Schedule
+from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.slowdown import bounded_slowdown
 from hpcopt_assets.measures.summary import Measures, measure
-from hpcopt_assets.measures.usage import queued_jobs
 
 MEASURE_OF: dict[FidelityCriterion, tuple[str, str]] = {
     FidelityCriterion.MEAN_WAIT: ("mean_wait_s", "mean wait"),
@@ -27,18 +27,13 @@ MEASURE_OF: dict[FidelityCriterion, tuple[str, str]] = {
     FidelityCriterion.THROUGHPUT: ("throughput_per_hour", "throughput"),
     FidelityCriterion.MAKESPAN: ("makespan_s", "makespan"),
 }
-NOTHING_TO_COMPARE = "no job ran both in the record and in the replay"
 
 
 def judge_criteria(
-    observed: Schedule,
-    replayed: Schedule,
-    *,
-    capacity: Capacity,
-    config: FidelityConfig,
-    measures: MeasuresConfig,
+    compared: Compared, *, capacity: Capacity, config: FidelityConfig, measures: MeasuresConfig
 ) -> dict[FidelityCriterion, Judgement]:
-    """Every criterion over the whole schedules; both hold the same jobs in the same order."""
+    """Every criterion over the jobs compared."""
+    observed, replayed = compared.observed, compared.replayed
     seen, other = (
         measure(schedule, capacity=capacity, config=measures, window=Window.WHOLE)
         for schedule in (observed, replayed)
@@ -50,10 +45,10 @@ def judge_criteria(
         },
         FidelityCriterion.WAIT_KL: _waits(observed, replayed, config),
         FidelityCriterion.BSLD_KS: _slowdowns(observed, replayed, config, measures.tau_s),
-        FidelityCriterion.QUEUE_CORRELATION: _queues(observed, replayed, config, measures.queue_sample_s),
+        FidelityCriterion.QUEUE_CORRELATION: _queues(compared, config, measures.queue_sample_s),
     }
-    if len(observed) == 0:
-        return {criterion: replace(found, reason=NOTHING_TO_COMPARE) for criterion, found in judged.items()}
+    if len(compared) == 0:
+        return {criterion: replace(found, reason=compared.lacking) for criterion, found in judged.items()}
     return judged
 
 
@@ -105,32 +100,21 @@ def _slowdowns(observed: Schedule, replayed: Schedule, config: FidelityConfig, t
     )
 
 
-def _queues(observed: Schedule, replayed: Schedule, config: FidelityConfig, every_s: int) -> Judgement:
-    grid = _grid(observed, replayed, every_s)
-    lengths = {
-        name: queued_jobs(schedule).sample(grid)
-        for name, schedule in (("observed", observed), ("replayed", replayed))
-    }
-    constant = [name for name, values in lengths.items() if grid.size and np.ptp(values) == 0]
+def _queues(compared: Compared, config: FidelityConfig, every_s: int) -> Judgement:
+    lengths = {"observed": compared.observed_queue, "replayed": compared.replayed_queue}
+    count = compared.at_s.size
+    constant = [name for name, values in lengths.items() if count and np.ptp(values) == 0]
     return judge(
         pearson(lengths["observed"], lengths["replayed"]),
         "at least",
         config.min_queue_correlation,
         unit=UNIT_OF[FidelityCriterion.QUEUE_CORRELATION],
-        count=len(observed),
+        count=len(compared),
         needed=config.min_jobs,
         what="correlation",
-        beside=f" of {plural(grid.size, 'queue length')}, one every {every_s} s",
+        beside=f" of {plural(count, 'queue length')}, one every {every_s} s",
         unknown=f"the {' and the '.join(constant)} queue never change{'s' if len(constant) == 1 else ''}",
     )
-
-
-def _grid(observed: Schedule, replayed: Schedule, every_s: int) -> IntArray:
-    """From the first release to the last start of either schedule: outside, both queues are empty."""
-    if len(observed) == 0:
-        return np.empty(0, dtype=np.int64)
-    last_s = max(int(observed.start_s.max()), int(replayed.start_s.max()))
-    return np.arange(observed.release_s.min(), last_s + 1, every_s, dtype=np.int64)
 
 
 def _number(value: float | None, unit: str) -> str:

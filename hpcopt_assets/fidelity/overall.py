@@ -1,4 +1,4 @@
-"""What the criteria amount to, and where in time the replay departs most from the record.
+"""What the criteria amount to, and when the replay departs most from the record.
 
 In:  one judgement per criterion.   Out: the judgement `overall`.
 """
@@ -7,30 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from hpcopt_assets.contracts.config import FidelityConfig
 from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT, SYNTHETIC, plural
 from hpcopt_assets.contracts.verdicts import Judgement, combine
 from hpcopt_assets.contracts.vocabulary import FidelityCriterion, Verdict
-from hpcopt_assets.measures.load import SECONDS_PER_HOUR
-from hpcopt_assets.measures.schedule import Schedule
+from hpcopt_assets.fidelity.compared import Compared
+from hpcopt_assets.fidelity.weeks import worst_weeks
+from hpcopt_assets.measures.calendar import Zone
 
-PERIODS = 10
-# Tenths of the submissions' span: fine enough to point at a bad season, coarse enough to read.
-SECONDS_PER_DAY = 86400
+QUARTERS_NAMED = 40
+# Ten years of them; a broken clock may bring thousands.
 
 
 def judge_overall(
     criteria: Mapping[FidelityCriterion, Judgement],
     capacity: Judgement,
-    observed: Schedule,
-    replayed: Schedule,
+    compared: Compared,
     *,
+    quarters: Mapping[str, Verdict],
+    zone: Zone,
     config: FidelityConfig,
     is_synthetic: bool,
 ) -> Judgement:
     """The criteria combined; `measured` counts the rules broken, of which none may be.
+
+    `quarters` are the verdicts over the quarters of the same jobs, which are mentioned and change nothing.
 
     Beyond one verdict per criterion: `max_warned` divergences above `divergence_warn` fail together. Whether
     the machine can have produced the record is mentioned and changes nothing: it is no likeness.
@@ -40,17 +41,17 @@ def judge_overall(
     if len(warned) >= config.max_warned and not set(warned) <= set(failed):
         failed.append(f"{len(warned)} divergences above {config.divergence_warn:g} ({', '.join(warned)})")
     verdict = combine([*(found.verdict for found in criteria.values()), *(Verdict.FAIL for _ in failed)])
-    jobs_count = len(observed) + observed.left_out_count
     sentences = [
         *([SYNTHETIC] if is_synthetic else []),
-        f"{verdict} over the {len(observed):,} of {jobs_count:,} jobs that ran in both.",
+        f"{verdict} over the {len(compared):,} of {compared.jobs_count:,} jobs that ran in both.",
         *([f"Failing: {'; '.join(failed)}."] if failed else []),
-        *([_departure(observed, replayed)] if verdict is Verdict.FAIL else []),
+        *([worst_weeks(compared, zone)] if verdict is Verdict.FAIL else []),
+        *_by_quarter(quarters),
         *_unassessed(criteria),
         *_beside(capacity),
         NOT_MODELLED_IN_SHORT,
     ]
-    return Judgement(verdict, float(len(failed)), 0.0, "rules broken", len(observed), " ".join(sentences))
+    return Judgement(verdict, float(len(failed)), 0.0, "rules broken", len(compared), " ".join(sentences))
 
 
 def _warned(criteria: Mapping[FidelityCriterion, Judgement], config: FidelityConfig) -> list[str]:
@@ -59,6 +60,20 @@ def _warned(criteria: Mapping[FidelityCriterion, Judgement], config: FidelityCon
         criterion
         for criterion, found in divergences
         if found.verdict is not Verdict.NOT_ASSESSED and (found.measured or 0.0) > config.divergence_warn
+    ]
+
+
+def _by_quarter(quarters: Mapping[str, Verdict]) -> list[str]:
+    """Which of the quarters fail, and of how many."""
+    if not quarters:
+        return []
+    failed = [name for name, verdict in quarters.items() if verdict is Verdict.FAIL]
+    silent = sum(verdict is Verdict.NOT_ASSESSED for verdict in quarters.values())
+    more = f" and {len(failed) - QUARTERS_NAMED:,} more" if len(failed) > QUARTERS_NAMED else ""
+    told = f": {', '.join(failed[:QUARTERS_NAMED])}{more}" if failed else ""
+    return [
+        f"Of {plural(len(quarters), 'quarter')} {len(failed):,} FAIL{told}"
+        f"{f'; {silent:,} not assessed' if silent else ''}."
     ]
 
 
@@ -72,22 +87,3 @@ def _beside(capacity: Judgement) -> list[str]:
         return []
     criterion = FidelityCriterion.OBSERVED_WITHIN_CAPACITY
     return [f"Not part of this verdict: {criterion} is {capacity.verdict}, see its row."]
-
-
-def _departure(observed: Schedule, replayed: Schedule) -> str:
-    """The tenth of the submissions' span in which waits differ most, in job-hours."""
-    release_s = observed.release_s
-    first_s, length_s = int(release_s.min()), int(np.ptp(release_s)) + 1
-    period = (release_s - first_s) * PERIODS // length_s
-    jobs = np.bincount(period, minlength=PERIODS)
-    seen, other = (
-        np.bincount(period, weights=schedule.wait_s.astype(np.float64), minlength=PERIODS)
-        for schedule in (observed, replayed)
-    )
-    worst = int(np.abs(other - seen).argmax())
-    days = [(length_s * edge / PERIODS) / SECONDS_PER_DAY for edge in (worst, worst + 1)]
-    hours = [float(total[worst] / jobs[worst] / SECONDS_PER_HOUR) for total in (seen, other)]
-    return (
-        f"Waits differ most for the {plural(int(jobs[worst]), 'job')} released from day {days[0]:.1f} to "
-        f"{days[1]:.1f} of the trace: {hours[0]:,.2f} h observed and {hours[1]:,.2f} h replayed, on average."
-    )

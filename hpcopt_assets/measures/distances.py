@@ -50,6 +50,18 @@ def wait_divergence(observed_s: IntArray, replayed_s: IntArray, bins: int) -> Bi
     return BinnedDivergence(max(0.0, float((p * np.log(p / q)).sum())), int((seen > 0).sum()))
 
 
+def mean_log_ratio(replayed_s: IntArray, observed_s: IntArray, floor_s: int) -> float | None:
+    """Mean over jobs of |ln((replayed + floor) / (observed + floor))| of waits, in nats; None without a job.
+
+    Both arrays hold the same jobs. Its exponential is the factor by which waits differ, as a geometric mean.
+    `floor_s` > 0, so that seconds do not matter; negative waits, a log's broken clock, count as none.
+    """
+    if observed_s.size == 0:
+        return None
+    replayed, observed = (np.log(np.maximum(wait_s, 0) + floor_s) for wait_s in (replayed_s, observed_s))
+    return float(np.abs(replayed - observed).mean())
+
+
 def ks_distance(first: FloatArray, second: FloatArray) -> float | None:
     """Largest distance between two empirical distribution functions, in [0, 1]; None if one is empty.
 

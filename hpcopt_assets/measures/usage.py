@@ -36,6 +36,15 @@ class Steps:
             return np.zeros(0, dtype=np.int64)
         return self.sample(np.linspace(self.at_s[0], self.at_s[-1], points).astype(np.int64))
 
+    def within(self, start_s: int, end_s: int) -> Steps:
+        """The function on [start_s, end_s), and 0 outside."""
+        inside = (self.at_s > start_s) & (self.at_s < end_s)
+        edge = self.sample(np.array([start_s], dtype=np.int64))
+        return Steps(
+            np.concatenate([[start_s], self.at_s[inside], [end_s]]).astype(np.int64),
+            np.concatenate([edge, self.values[inside], [0]]).astype(np.int64),
+        )
+
     def peak(self) -> int:
         """Largest value; 0 for an empty function."""
         return int(self.values.max(initial=0))

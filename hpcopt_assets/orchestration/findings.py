@@ -30,6 +30,7 @@ from hpcopt_assets.contracts.tables import (
 from hpcopt_assets.contracts.vocabulary import (
     DEMANDS,
     OBSERVED,
+    WHOLE,
     CapacitySource,
     ClaimCriterion,
     FidelityCriterion,
@@ -103,7 +104,7 @@ def _say_trace(project: Project, configs: Configs, trace_id: str) -> None:
     found = _Found(project, trace_id)
     facts, claims = found.facts, found.claims()
     steady = found.table(REPLAY_MEASURES).filter(pl.col("time_window") == Window.STEADY)
-    fidelity = found.table(FIDELITY_VERDICTS).filter(pl.col("criterion") == FidelityCriterion.OVERALL)
+    fidelity = found.table(FIDELITY_VERDICTS).filter(period=WHOLE, criterion=FidelityCriterion.OVERALL.value)
     likeness = dict(fidelity.select("policy", "verdict").iter_rows())
     is_inferred = facts["capacity_source"] == CapacitySource.OBSERVED_PEAK
     say(

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from hpcopt_assets.contracts.config import MeasuresConfig, Policy
-from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
+from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, STEADY_MEASURES
 from hpcopt_assets.contracts.forecast_words import EstimateRun
 from hpcopt_assets.contracts.order import JOB_KEY, in_trace_order
 from hpcopt_assets.contracts.vocabulary import EstimateSource, Window
@@ -28,7 +28,7 @@ from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.scenario import Scenario
 
 FORECAST = (EstimateSource.MODEL.value, EstimateSource.HISTORY.value)
-SHOWN = ("mean_wait_s", "mean_bsld", "p95_bsld", "utilisation_ratio", "starved_ratio", "jain_service")
+SHOWN = tuple(column.name for column in STEADY_MEASURES)
 
 
 def account_estimates(

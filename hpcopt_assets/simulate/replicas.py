@@ -22,6 +22,8 @@ from hpcopt_assets.simulate.shaking import draw_shake
 TOLD = 10
 # How often progress is told: enough to see that it goes on, few enough to read.
 
+MEASURED = ("left_out_count", *BETTER)
+
 Row = dict[str, str | int | float | None]
 
 
@@ -51,7 +53,7 @@ def shaken_measures(
             told = replays(policy.id, shake.factor, shake.shift_s)
             named: Row = {"trace_id": trace_id, "policy": policy.id, "replica": replica}
             rows += [
-                named | {"time_window": window.value, **{name: told[window][name] for name in BETTER}}
+                named | {"time_window": window.value, **{name: told[window][name] for name in MEASURED}}
                 for window in WINDOWS
             ]
         return rows
@@ -59,7 +61,7 @@ def shaken_measures(
     rows: list[Row] = []
     for done, found in enumerate(executor.map(one, range(count)), start=1):
         rows += found
-        if done % max(count // TOLD, 1) == 0:
+        if done % max(count // TOLD, 1) == 0 or done == count:
             under = plural(len(policies), "policy", "policies")
             say(f"{done} of {count} shaken replicas replayed under {under}")
     frame = pl.DataFrame(rows, schema=SHAKEN_MEASURES.polars_schema())

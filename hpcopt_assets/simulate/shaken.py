@@ -56,6 +56,7 @@ class ShakenReplayer:
     def __call__(self, policy_id: str, factor: FloatArray, shift_s: IntArray) -> dict[Window, Measures]:
         """Measures under a policy, of the steady window and its two parts."""
         schedule = self.schedule(policy_id, factor, shift_s)
+        # Jobs left out are those that never started: what takes no part in any replay is not counted here.
         return {
             window: measure(schedule, capacity=self._capacity, config=self._config, window=window)
             for window in WINDOWS
@@ -69,7 +70,8 @@ class ShakenReplayer:
         runtime_s = workload.replayed_runtime_s(policy.overrun)
         schedule = Schedule(workload.release_s, start_s, runtime_s, workload.procs, workload.user, 0)
         has_started = start_s != NOT_GIVEN_S  # a machine that shrinks for good may leave some waiting
-        return schedule if has_started.all() else schedule.where(has_started)
+        never = int((~has_started).sum())
+        return replace(schedule.where(has_started), left_out_count=never) if never else schedule
 
 
 def shaken(workload: Workload, factor: FloatArray, shift_s: IntArray) -> Workload:
@@ -89,6 +91,7 @@ def shaken(workload: Workload, factor: FloatArray, shift_s: IntArray) -> Workloa
         limit_s=np.maximum(_scaled(workload.limit_s, factor), SHORTEST_ESTIMATE_S)[order],
         is_fallback=workload.is_fallback[order],
         given_start_s=workload.given_start_s[order],
+        place=order,
         forecast=None
         if forecast is None
         else Forecast(

@@ -48,7 +48,8 @@ class Workload:
     and `left_out` (a `LeftOut` word, null for those that count). `limit_s` is the requested runtime or its
     fallback; `given_start_s` is the recorded start of a job that runs when the window begins, else
     `NOT_GIVEN_S`. `capacity_steps` are (instant, processors) from which on the machine has another size;
-    nothing happens before `begin_s`. Times are in seconds.
+    nothing happens before `begin_s`. `place`: where the arrays are in another order, each job's place among
+    the replayed ones of `names`. Times are in seconds.
     """
 
     names: pl.DataFrame
@@ -63,6 +64,7 @@ class Workload:
     capacity_steps: tuple[tuple[int, int], ...] = ()
     begin_s: int = NOT_GIVEN_S
     forecast: Forecast | None = None
+    place: IntArray | None = None
 
     def __len__(self) -> int:
         return int(self.release_s.size)
@@ -75,7 +77,8 @@ class Workload:
     @property
     def job_id(self) -> pl.Series:
         """Ids of the replayed jobs."""
-        return self.names["job_id"].filter(self.is_replayed)
+        ids = self.names["job_id"].filter(self.is_replayed)
+        return ids if self.place is None else ids.gather(self.place)
 
     @cached_property
     def user(self) -> IntArray:

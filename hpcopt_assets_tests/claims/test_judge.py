@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from hpcopt_assets.claims.conditions import judge_model_credit
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.judge import Evidence, judge_claims
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
@@ -35,16 +36,21 @@ def jobs(users: int = 3) -> pl.DataFrame:
 
 
 def fidelity(verdict: str) -> pl.DataFrame:
-    row = {
-        "trace_id": "made",
-        "policy": BASELINE,
-        "criterion": "overall",
-        "verdict": verdict,
-        "unit": "rules broken",
-        "evidence_count": JOBS,
-        "reason": "as this test needs it",
-    }
-    return pl.DataFrame([row], schema=FIDELITY_VERDICTS.polars_schema())
+    """The baseline's over the whole trace; in a quarter, which no claim looks at, it is another."""
+    rows = [
+        {
+            "trace_id": "made",
+            "policy": BASELINE,
+            "period": period,
+            "criterion": "overall",
+            "verdict": said,
+            "unit": "rules broken",
+            "evidence_count": JOBS,
+            "reason": "as this test needs it",
+        }
+        for period, said in (("1970-Q1", "PASS" if verdict == "FAIL" else "FAIL"), ("whole", verdict))
+    ]
+    return pl.DataFrame(rows, schema=FIDELITY_VERDICTS.polars_schema())
 
 
 NOTHING = Evidence(fidelity("PASS"), ROBUSTNESS.empty(), ESTIMATE_ACCOUNTING.empty())
@@ -98,7 +104,7 @@ def not_passed(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
 
 def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
     rows = judged([1000] * JOBS, [3000] * JOBS)
-    assert not_passed(rows) == {"confirmation": "NOT_ASSESSED", "overall": "NOT_ASSESSED"}
+    assert not_passed(rows) == dict.fromkeys(("shaken_gain", "confirmation", "overall"), "NOT_ASSESSED")
     assert rows["primary_gain"]["measured"] == pytest.approx(1 - 2 / 4)
     told = "p95_bsld is 2, 50 % below the baseline's 4 (a gain of at least 5 % is needed)"
     assert rows["primary_gain"]["reason"] == told
@@ -228,25 +234,42 @@ def test_backfilling_on_made_up_requests_is_not_assessed():
 
 
 def shaken(
-    upper: float | None, block_upper: float | None, *, policy: str = CANDIDATE, is_artefact: bool = False
+    upper: float | None = -1.0,
+    block_upper: float | None = -0.5,
+    *,
+    policy: str = CANDIDATE,
+    mean: float = -2.0,
+    **confirmation: Any,
 ) -> pl.DataFrame:
-    row: dict[str, Any] = dict.fromkeys(ROBUSTNESS.names) | {
+    """A candidate's rows of `robustness`: the steady window, with this mean change of 4, and the rest."""
+    steady: dict[str, Any] = dict.fromkeys(ROBUSTNESS.names) | {
         "trace_id": "made",
         "policy": policy,
         "baseline": BASELINE,
-        "time_window": "confirmation",
+        "time_window": "steady",
         "measure": "p95_bsld",
+        "jobs_count": 114,
         "replicas_count": 200,
+        "shaken_baseline_value": 4.0,
+        "difference": -2.0,
+        "mean_difference": mean,
+        "lower": -3.0,
+        "upper": -1.0,
         "blocks_count": 20,
+        "confidence": 0.95,
+        "is_artefact": False,
+    }
+    rest = steady | {
+        "time_window": "confirmation",
+        "jobs_count": 46,
         "confidence": 0.99,
         "candidates_count": 5,
-        "lower": -3.0,
         "upper": upper,
-        "block_lower": -3.0,
+        "lower": None if upper is None else -3.0,
+        "block_lower": None if block_upper is None else -3.0,
         "block_upper": block_upper,
-        "is_artefact": is_artefact,
     }
-    return pl.DataFrame([row], schema=ROBUSTNESS.polars_schema())
+    return pl.DataFrame([steady, rest | confirmation], schema=ROBUSTNESS.polars_schema())
 
 
 @pytest.mark.parametrize(
@@ -270,20 +293,84 @@ def test_a_gain_is_accepted_only_where_both_intervals_say_so(upper, block_upper,
 def test_what_confirms_is_told():
     rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(-1.0, -0.5))
     assert rows["confirmation"]["reason"] == (
-        "on the rest, p95_bsld changes by [-3, -1] over 200 shaken replicas and by [-3, -0.5] over 20 weeks "
-        "drawn anew (99 %, Holm over 5 candidates)"
+        "on the rest, p95_bsld of 46 jobs changes by [-3, -1] over 200 shaken replicas and by [-3, -0.5] "
+        "over 20 weeks drawn anew (99 %, Holm over 5 candidates)"
     )
 
 
-def test_intervals_of_other_parts_confirm_nothing():
-    other = shaken(-1.0, -0.5).with_columns(time_window=pl.lit("steady"))
-    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=other)
+def test_what_was_accepted_is_told_with_what_confirms_it():
+    reason = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken())["overall"]["reason"]
+    assert reason.startswith("ACCEPTED: p95_bsld is 2, 50 % below")
+    assert "Confirmed: shaken_gain (mean gain in p95_bsld over 200 shaken replicas 0.5" in reason
+    assert "confirmation (on the rest, p95_bsld of 46 jobs changes by [-3, -1]" in reason
+
+
+def test_intervals_of_other_parts_or_other_baselines_confirm_nothing():
+    rows = shaken()
+    for other in (
+        rows.filter(time_window="steady"),
+        rows.with_columns(baseline=pl.lit("fifo_strict")),
+    ):
+        found = judged([1000] * JOBS, [3000] * JOBS, shaken=other)
+        assert found["confirmation"]["verdict"] == "NOT_ASSESSED"
+        assert found["overall"]["outcome"] == "CONDITIONAL"
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [{"jobs_count": 29}, {"candidates_count": None, "confidence": 0.5}],
+)
+def test_few_jobs_or_somebody_who_was_not_chosen_confirm_nothing(lacking: dict[str, Any]):
+    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(**lacking))
     assert rows["confirmation"]["verdict"] == "NOT_ASSESSED"
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
 
 
 def test_an_artefact_is_called_one():
-    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(-1.0, -0.5, is_artefact=True))
+    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(is_artefact=True))
     assert "outside the first of these" in rows["confirmation"]["reason"]
+    assert "outside the first of these" in rows["overall"]["reason"]
+
+
+def test_a_gain_that_shaken_replicas_do_not_have_is_an_accident_of_the_log():
+    """Half of the baseline in this replay, a fortieth of it on average over replicas."""
+    rows = shaken(mean=-0.1).with_columns(is_artefact=pl.col("time_window") == "steady")
+    found = judged([1000] * JOBS, [3000] * JOBS, shaken=rows)
+    assert found["primary_gain"]["verdict"] == "PASS"
+    assert found["shaken_gain"]["verdict"] == "FAIL"
+    assert found["shaken_gain"]["measured"] == pytest.approx(0.025)
+    assert "the replay's own change, -2, lies outside theirs, [-3, -1]" in found["shaken_gain"]["reason"]
+    assert found["overall"]["outcome"] == "CONDITIONAL"
+
+
+def test_too_few_replicas_tell_of_no_gain():
+    rows = shaken().with_columns(lower=pl.lit(None, dtype=pl.Float64))
+    assert judged([1000] * JOBS, [3000] * JOBS, shaken=rows)["shaken_gain"]["verdict"] == "NOT_ASSESSED"
+
+
+def test_who_kills_jobs_did_less_work():
+    """Half of one job of 120 not run: the gain may be that."""
+    made = jobs()
+    killed = replay_of(made, (made["release_s"] + 1000).to_list(), CANDIDATE).with_columns(
+        runtime_s=pl.when(pl.int_range(pl.len()) == 50).then(500).otherwise("runtime_s")
+    )
+    killed = killed.with_columns(end_s=pl.col("start_s") + pl.col("runtime_s"))
+    found = judge_claims(
+        trace_id="made",
+        schedules={
+            CANDIDATE: killed,
+            BASELINE: replay_of(made, (made["release_s"] + 3000).to_list(), BASELINE),
+        },
+        policies=POLICIES,
+        capacity=Capacity(CAPACITY),
+        tables=Evidence(fidelity("PASS"), shaken(), ESTIMATE_ACCOUNTING.empty()),
+        objective=OBJECTIVE,
+        is_synthetic=False,
+    )
+    rows = {row["criterion"]: row for row in found.iter_rows(named=True)}
+    assert rows["same_work"]["verdict"] == "FAIL"
+    assert rows["same_work"]["measured"] == pytest.approx(500 / (JOBS * 1000))
+    assert rows["overall"]["outcome"] == "CONDITIONAL"
 
 
 def test_a_candidate_that_gains_only_later_was_not_chosen():
@@ -312,17 +399,25 @@ def test_a_candidate_that_starves_jobs_in_the_first_part_was_not_chosen():
 ML = "ml_sjbf"
 
 
-def accounting(p95_bsld: float | None, run: str = "history_honest") -> pl.DataFrame:
-    row: dict[str, Any] = dict.fromkeys(ESTIMATE_ACCOUNTING.names) | {
-        "trace_id": "made",
-        "policy": ML,
-        "run": run,
-        "p95_bsld": p95_bsld,
-    }
+def accounting(p95_bsld: float | None, run: str = "history_honest", **others: Any) -> pl.DataFrame:
+    row: dict[str, Any] = (
+        dict.fromkeys(ESTIMATE_ACCOUNTING.names)
+        | {
+            "trace_id": "made",
+            "policy": ML,
+            "run": run,
+            "jobs_count": JOBS,
+            "p95_bsld": p95_bsld,
+            "starved_ratio": 0.0,
+            "jain_service": 1.0,
+            "utilisation_ratio": 0.5,
+        }
+        | others
+    )
     return pl.DataFrame([row], schema=ESTIMATE_ACCOUNTING.polars_schema())
 
 
-def of_model(share: float, **evidence: Any) -> dict[str, dict[str, Any]]:
+def of_model(share: float, honest: pl.DataFrame | None = None) -> dict[str, dict[str, Any]]:
     """Rows of a policy that believes forecasts, of which this share came from the model."""
     made = jobs()
     by_model = pl.int_range(pl.len()) < share * JOBS
@@ -335,7 +430,7 @@ def of_model(share: float, **evidence: Any) -> dict[str, dict[str, Any]]:
         policies=POLICIES,
         capacity=Capacity(CAPACITY),
         tables=Evidence(
-            fidelity("PASS"), shaken(-1.0, -0.5, policy=ML), evidence.get("honest", accounting(2.0))
+            fidelity("PASS"), shaken(-1.0, -0.5, policy=ML), accounting(2.0) if honest is None else honest
         ),
         objective=OBJECTIVE,
         is_synthetic=False,
@@ -361,12 +456,25 @@ def test_a_gain_is_the_models_only_where_the_model_gave_half_of_the_estimates(sh
         (accounting(None), "NOT_ASSESSED"),
         (ESTIMATE_ACCOUNTING.empty(), "NOT_ASSESSED"),
         (accounting(2.0, run="as_replayed"), "NOT_ASSESSED"),
+        (accounting(2.0, starved_ratio=0.5), "FAIL"),
+        (accounting(2.0, jain_service=0.9), "FAIL"),
+        (accounting(2.0, jobs_count=JOBS - 1), "NOT_ASSESSED"),
     ],
 )
 def test_a_gain_must_survive_without_another_schedules_future(honest, verdict):
     rows = of_model(1.0, honest=honest)
     assert rows["without_hindsight"]["verdict"] == verdict
     assert rows["overall"]["outcome"] == ("ACCEPTED" if verdict == "PASS" else "CONDITIONAL")
+
+
+def test_of_forecasts_that_only_hold_jobs_the_source_is_not_known():
+    rules = POLICIES.get(ML)
+    assert rules is not None
+    holds = rules.model_copy(update={"estimate": "requested", "guard_k": None})
+    frame = replay_of(jobs(), (jobs()["release_s"] + 1000).to_list(), ML)
+    found = judge_model_credit(frame, holds, OBJECTIVE.claims)
+    assert found.verdict is Verdict.NOT_ASSESSED
+    assert "holds jobs by forecasts" in found.reason
 
 
 def test_policies_without_forecasts_owe_the_model_nothing():

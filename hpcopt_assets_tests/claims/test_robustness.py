@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from hpcopt_assets.claims.robustness import robustness
 from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS, SHAKEN_MEASURES, WINDOWS
@@ -31,6 +32,7 @@ def shaken(**values: list[float]) -> pl.DataFrame:
             "policy": policy,
             "time_window": window.value,
             "replica": replica,
+            "left_out_count": 0,
             **dict.fromkeys(BETTER, value),
         }
         for policy, numbers in values.items()
@@ -41,7 +43,11 @@ def shaken(**values: list[float]) -> pl.DataFrame:
 
 
 def compared(
-    waits: dict[str, np.ndarray], replicas: dict[str, list[float]], weeks: int = 40, config=INTERVALS
+    waits: dict[str, Any],
+    values: dict[str, list[float]],
+    weeks: int = 40,
+    config=INTERVALS,
+    replicas: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """The table for policies with these waits, the first of them the baseline's."""
     jobs = trace(
@@ -49,10 +55,17 @@ def compared(
     )
     found = robustness(
         trace_id="made",
-        shaken=shaken(**replicas),
+        shaken=shaken(**values) if replicas is None else replicas,
         schedules={
-            policy: replay_of(jobs, (jobs["release_s"].to_numpy() + wait).tolist(), policy)
-            for policy, wait in waits.items()
+            policy: replay_of(
+                jobs,
+                [
+                    None if wait is None else int(release_s + wait)
+                    for release_s, wait in zip(jobs["release_s"], waited, strict=True)
+                ],
+                policy,
+            )
+            for policy, waited in waits.items()
         },
         capacity=Capacity(4),
         objective=CONFIGS.objective,
@@ -98,12 +111,13 @@ def test_what_shaking_brings_to_both_does_not_blur_their_difference():
 
 
 def test_the_distribution_of_the_difference_by_hand():
-    other = [10.0 - step for step in range(41)]
-    row = primary(compared(EVEN, {BASELINE: [10.0] * 41, "easy_sjbf": other}))
-    assert [row[f"p{q}_difference"] for q in (25, 50, 75)] == [-30, -20, -10]
-    assert (row["lower"], row["upper"], row["mean_difference"]) == (-39, -1, -20)
-    assert row["improved_ratio"] == 40 / 41
-    assert row["replicas_count"] == 41
+    other = [10.0 - step for step in range(81)]
+    row = primary(compared(EVEN, {BASELINE: [10.0] * 81, "easy_sjbf": other}))
+    assert [row[f"p{q}_difference"] for q in (25, 50, 75)] == [-60, -40, -20]
+    assert (row["lower"], row["upper"], row["mean_difference"]) == (-79, -1, -40)
+    assert row["shaken_baseline_value"] == 10
+    assert row["improved_ratio"] == 80 / 81
+    assert row["replicas_count"] == 81
 
 
 def test_more_is_better_where_it_is():
@@ -127,8 +141,8 @@ def test_too_few_weeks_or_replicas_have_no_interval():
     few, enough = (primary(compared(BETTER_WAITS, STILL, weeks=weeks)) for weeks in (9, 11))
     assert (few["blocks_count"], few["block_lower"], few["block_upper"]) == (9, None, None)
     assert (enough["blocks_count"], enough["block_upper"]) == (11, pytest.approx(-40))
-    row = primary(compared(BETTER_WAITS, {name: values[:19] for name, values in STILL.items()}))
-    assert (row["replicas_count"], row["lower"], row["upper"], row["is_artefact"]) == (19, None, None, None)
+    row = primary(compared(BETTER_WAITS, {name: values[:38] for name, values in STILL.items()}))
+    assert (row["replicas_count"], row["lower"], row["upper"], row["is_artefact"]) == (38, None, None, None)
     assert row["mean_difference"] == -2
 
 
@@ -140,8 +154,8 @@ def test_one_lucky_week_does_not_carry_the_others():
 
 
 def test_replicas_of_which_one_has_no_value_are_left_out():
-    replicas = shaken(**STILL).with_columns(
-        p95_bsld=pl.when((pl.col("policy") == BASELINE) & (pl.col("replica") < 10))
+    replicas = shaken(**{name: values[:1] * 60 for name, values in STILL.items()}).with_columns(
+        p95_bsld=pl.when((pl.col("policy") == BASELINE) & (pl.col("replica") < 20))
         .then(None)
         .otherwise("p95_bsld")
     )
@@ -158,8 +172,8 @@ def test_replicas_of_which_one_has_no_value_are_left_out():
         objective=CONFIGS.objective,
         config=INTERVALS,
     )
-    assert primary(found)["replicas_count"] == 30
-    assert found.filter(measure="mean_bsld", time_window="steady")["replicas_count"].item() == 40
+    assert primary(found)["replicas_count"] == 40
+    assert found.filter(measure="mean_bsld", time_window="steady")["replicas_count"].item() == 60
 
 
 def test_candidates_are_chosen_on_the_first_part_and_their_intervals_adjusted():
@@ -184,7 +198,8 @@ def test_candidates_are_chosen_on_the_first_part_and_their_intervals_adjusted():
     }
     assert {row["candidates_count"] for row in rows.values()} == {3, None}
     adjusted = sorted(row["confidence"] for row in rows.values())
-    assert adjusted == pytest.approx([0.95, 0.95, 1 - 0.05 / 2, 1 - 0.05 / 3])
+    # All three are better in every replica and every drawing: equal p's have the strictest of their levels.
+    assert adjusted == pytest.approx([0.95, *[1 - 0.05 / 3] * 3])
     others = found.filter((pl.col("time_window") != "confirmation") | (pl.col("measure") != "p95_bsld"))
     assert others["confidence"].unique().to_list() == [0.95]
     wide, narrow = (
@@ -196,6 +211,80 @@ def test_candidates_are_chosen_on_the_first_part_and_their_intervals_adjusted():
         for at in (0.99, 0.5)
     )
     assert wide["lower"] < narrow["lower"] < narrow["upper"] < wide["upper"]
+
+
+@pytest.mark.parametrize(("weeks", "replicas"), [(15, 40), (40, 38)])
+def test_candidates_that_cannot_be_assessed_take_no_level_from_others(weeks: int, replicas: int):
+    """Two are chosen and both lack an interval: neither is shown, so the first level is that of both."""
+    waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": SHORT}
+    values = {BASELINE: [10.0] * replicas, "easy_sjbf": [8.0] * replicas, "sjf_backfill": [8.0] * replicas}
+    found = compared(waits, values, weeks=weeks)
+    rows = [primary(found, name, "confirmation") for name in ("easy_sjbf", "sjf_backfill")]
+    assert [row["candidates_count"] for row in rows] == [2, 2]
+    assert [row["confidence"] for row in rows] == pytest.approx([0.975, 0.975])
+    assert {row["block_lower" if weeks < 40 else "lower"] for row in rows} == {None}
+
+
+def test_each_of_both_evidences_counts_for_the_level():
+    """Better in all weeks and not in all replicas: not shown, so both are held against the first level."""
+    waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": SHORT}
+    mixed = [8.0] * 30 + [11.0] * 10
+    found = compared(waits, {BASELINE: [10.0] * 40, "easy_sjbf": mixed, "sjf_backfill": [11.0, *mixed[:-1]]})
+    rows = [primary(found, name, "confirmation") for name in ("easy_sjbf", "sjf_backfill")]
+    assert [row["candidates_count"] for row in rows] == [2, 2]
+    assert [row["confidence"] for row in rows] == pytest.approx([0.975, 0.975])
+
+
+@pytest.mark.parametrize("window", ["confirmation", "steady"])
+def test_a_level_is_that_of_the_rest_by_both_evidences(window: str):
+    """Of two that gain in every week, one is worse in some replicas of this window.
+
+    On the rest it is then second, and has a level of its own; elsewhere that does not matter.
+    """
+    waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": SHORT}
+    replicas = shaken(**{name: [10.0 if name == BASELINE else 8.0] * 40 for name in waits})
+    is_worse = (
+        (pl.col("policy") == "easy_sjbf") & (pl.col("time_window") == window) & (pl.col("replica") < 10)
+    )
+    replicas = replicas.with_columns(p95_bsld=pl.when(is_worse).then(11.0).otherwise("p95_bsld"))
+    found = compared(waits, {}, replicas=replicas)
+    levels = [primary(found, name, "confirmation")["confidence"] for name in ("sjf_backfill", "easy_sjbf")]
+    assert levels == pytest.approx([0.975, 0.95 if window == "confirmation" else 0.975])
+
+
+def test_the_first_part_chooses_and_not_the_whole():
+    """One gains in the first part and loses it all later; another gains in the whole, and later alone."""
+    is_early = np.arange(JOBS) < 400
+    waits = {
+        BASELINE: LONG,
+        "easy_sjbf": np.where(is_early, SHORT, 2 * LONG),
+        "sjf_backfill": np.where(np.arange(JOBS) < 300, LONG, 0),
+    }
+    found = compared(waits, {name: [10.0] * 40 for name in waits})
+    chosen = {name: primary(found, name, "confirmation")["candidates_count"] for name in list(waits)[1:]}
+    assert chosen == {"easy_sjbf": 1, "sjf_backfill": None}
+    assert primary(found)["difference"] > 0
+
+
+def test_replicas_in_which_one_left_more_jobs_unstarted_do_not_count():
+    replicas = shaken(**STILL).with_columns(
+        left_out_count=pl.when((pl.col("policy") == BASELINE) & (pl.col("replica") < 30)).then(3).otherwise(0)
+    )
+    found = compared(BETTER_WAITS, {}, replicas=replicas)
+    assert primary(found)["replicas_count"] == 10
+    assert primary(found)["lower"] is None
+
+
+def test_the_baselines_weeks_are_drawn_once_and_anew_where_its_jobs_differ():
+    """A candidate that leaves jobs out is compared over the others, in whatever order candidates come."""
+    part = [None if i % 3 == 0 else 1000 for i in range(JOBS)]
+    waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": part, "f1_backfill": SHORT}
+    values = {name: [10.0] * 40 for name in waits}
+    found = compared(waits, values)
+    alone = compared({name: waits[name] for name in (BASELINE, "sjf_backfill")}, values)
+    same = found.filter(policy="sjf_backfill").drop("confidence", "candidates_count", "lower", "upper")
+    assert_frame_equal(same, alone.drop("confidence", "candidates_count", "lower", "upper"))
+    assert primary(found, "sjf_backfill")["jobs_count"] < primary(found, "f1_backfill")["jobs_count"]
 
 
 def test_a_machine_without_users_has_no_fairness_and_says_nothing_of_it():

@@ -168,6 +168,7 @@ def account(**changed: float | None) -> pl.DataFrame:
         "trace_id": "made",
         "policy": GUARDED.id,
         "run": "history_honest",
+        "jobs_count": JOBS,
         "p95_bsld": 2.0,
         "utilisation_ratio": 1.0,
         "starved_ratio": 0.0,
@@ -195,11 +196,12 @@ def test_what_is_left_without_hindsight_is_read_from_the_account(changed, verdic
     assert by(found, "estimates", "has_flipped") == {"as_replayed": False, "history_honest": flipped}
 
 
-def test_without_an_account_nothing_is_said_of_hindsight():
-    found = judged(always(1000, 3000), GUARDED)
+@pytest.mark.parametrize("accounting", [None, account(jobs_count=JOBS - 1)])
+def test_without_an_account_of_the_same_jobs_nothing_is_said_of_hindsight(accounting):
+    found = judged(always(1000, 3000), GUARDED, accounting=accounting)
     assert by(found, "estimates", "verdict")["history_honest"] == "NOT_ASSESSED"
     reasons = by(found, "estimates", "reason")
-    assert reasons["history_honest"] == "it was not replayed without hindsight"
+    assert reasons["history_honest"] == "the same jobs were not replayed without hindsight"
 
 
 def test_requests_that_are_made_up_leave_nothing_to_flip():

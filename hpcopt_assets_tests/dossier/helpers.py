@@ -32,6 +32,7 @@ TRACE_ID = "made"
 CAPACITY = 8
 START_S = 1_000_000_000
 JOBS = 60
+QUARTER = "2001-Q3"
 FASTER = {"fifo_strict": 1.0, "easy_backfill": 0.5, "easy_clairvoyant": 0.25}
 # Waits of each replay, as a share of those observed.
 
@@ -181,14 +182,23 @@ def judged(criterion: str, verdict: str, reason: str) -> dict[str, Any]:
 
 
 def fidelity(**overall: str) -> pl.DataFrame:
-    """Every criterion for every policy; `overall` gives verdicts by policy, FAIL where it says nothing."""
+    """Every criterion for every policy; `overall` gives verdicts by policy, FAIL where it says nothing.
+
+    So over the whole trace; in the one quarter there is, nothing could be assessed.
+    """
     return rows(
         tables.FIDELITY_VERDICTS,
         (
-            {"policy": policy} | judged(criterion, verdict, f"{criterion} of {policy} is judged so")
+            {"policy": policy, "period": period}
+            | judged(
+                criterion,
+                verdict,
+                f"{criterion} of {policy} is judged so{'' if period == v.WHOLE else f' in {period}'}",
+            )
             for policy in FASTER
+            for period, said in ((v.WHOLE, overall.get(policy, "FAIL")), (QUARTER, "NOT_ASSESSED"))
             for criterion in v.FidelityCriterion.words()
-            for verdict in [_fidelity_verdict(criterion, overall.get(policy, "FAIL"))]
+            for verdict in [_fidelity_verdict(criterion, said)]
         ),
     )
 

@@ -22,6 +22,7 @@ from hpcopt_assets_tests.schedules import MEASURES, fcfs_starts, replay_of, ship
 CONFIG = shipped(FidelityConfig)
 CAPACITY = 8
 HOUR = 3600
+DAY = 24 * HOUR
 GAP_S = 2700
 
 
@@ -40,6 +41,7 @@ def judged(trace_jobs: pl.DataFrame, starts: Any, **changes: Any) -> pl.DataFram
     options: dict[str, Any] = {
         "capacity": Capacity(CAPACITY),
         "capacity_source": CapacitySource.HEADER,
+        "timezone": None,
         "is_synthetic": False,
         "config": CONFIG,
     } | changes
@@ -54,12 +56,12 @@ def judged(trace_jobs: pl.DataFrame, starts: Any, **changes: Any) -> pl.DataFram
     return frame
 
 
-def by_criterion(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    return {row["criterion"]: row for row in frame.iter_rows(named=True)}
+def by_criterion(frame: pl.DataFrame, period: str = "whole") -> dict[str, dict[str, Any]]:
+    return {row["criterion"]: row for row in frame.filter(period=period).iter_rows(named=True)}
 
 
-def verdicts(frame: pl.DataFrame) -> dict[str, str]:
-    return dict(frame.select("criterion", "verdict").iter_rows())
+def verdicts(frame: pl.DataFrame, period: str = "whole") -> dict[str, str]:
+    return dict(frame.filter(period=period).select("criterion", "verdict").iter_rows())
 
 
 def test_the_trace_does_make_jobs_wait():
@@ -89,13 +91,41 @@ def test_a_replay_where_everybody_waits_longer_fails_by_name():
     assert found["overall"]["evidence_count"] == 120
 
 
-def test_the_period_that_departs_most_is_named():
-    """Only the jobs of the fourth tenth of the span are delayed."""
-    jobs = busy_trace(200)
-    late = [start + 5 * HOUR * (60 <= i < 80) for i, start in enumerate(jobs["start_s"])]
+def test_the_week_that_departs_most_is_named():
+    """The trace begins on a Thursday; only jobs of the week from Monday the fifth are delayed."""
+    jobs = busy_trace(400)
+    monday_s = 4 * DAY
+    is_late = [monday_s <= released < monday_s + 7 * DAY for released in jobs["release_s"]]
+    late = [start + 5 * HOUR * by for start, by in zip(jobs["start_s"], is_late, strict=True)]
     reason = by_criterion(judged(jobs, late))["overall"]["reason"]
-    tenth = 199 * GAP_S / 86400 / 10
-    assert f"the 20 jobs released from day {3 * tenth:.1f} to {4 * tenth:.1f} of the trace" in reason
+    waits = jobs.filter(is_late)["wait_s"].mean() / HOUR
+    assert (
+        "Waits differ most for jobs released in the week from 1970-01-05 (224 jobs, "
+        f"{waits:,.2f} h observed and {waits + 5:,.2f} h replayed on average): 100% of all difference."
+    ) in reason
+
+
+def test_a_week_in_which_some_wait_longer_and_others_shorter_is_named():
+    """The sums of both weeks' waits differ by nothing in the one, and by little in the other."""
+    jobs = trace(job(i, i * 6 * HOUR, 1, HOUR, wait_s=4 * HOUR + i % 5 * 600) for i in range(5 * 28))
+    week = (jobs["release_s"] + 3 * DAY) // (7 * DAY)
+    swung = (week == 2).cast(pl.Int64) * pl.Series([(-1) ** i * 4 * HOUR for i in range(jobs.height)])
+    reason = by_criterion(judged(jobs, jobs["start_s"] + swung + (week == 4).cast(pl.Int64) * 900))[
+        "overall"
+    ]["reason"]
+    assert "in the week from 1970-01-12 (28 jobs, 4.33 h observed and 4.33 h replayed on average)" in reason
+
+
+def test_no_more_weeks_are_named_than_hold_half_of_the_difference():
+    """Forty weeks; one is off by ten hours, every other by a quarter of an hour."""
+    jobs = trace(job(i, i * 6 * HOUR, 1, HOUR, wait_s=i % 5 * 600) for i in range(40 * 28))
+    alike = jobs["start_s"] + 900
+    week = (jobs["release_s"] + 3 * DAY) // (7 * DAY)
+    reason = by_criterion(judged(jobs, alike + (week == 7).cast(pl.Int64) * 10 * HOUR))["overall"]["reason"]
+    assert "in the week from 1970-02-16 (28 jobs, " in reason
+    reason = by_criterion(judged(jobs, alike))["overall"]["reason"]
+    assert reason.count(" on average)") == 5
+    assert ": 12% of all difference" in reason or ": 13% of all difference" in reason
 
 
 def test_the_divergence_of_waits_is_from_the_record_to_the_replay():
@@ -171,6 +201,7 @@ def test_no_policy_no_row():
         schedules={},
         capacity=Capacity(CAPACITY),
         capacity_source=CapacitySource.HEADER,
+        timezone=None,
         is_synthetic=False,
         config=CONFIG,
         measures=MEASURES,

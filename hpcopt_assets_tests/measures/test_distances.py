@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.measures.distances import ks_distance, pearson, relative_divergence, wait_divergence
+from hpcopt_assets.measures.distances import (
+    ks_distance,
+    mean_log_ratio,
+    pearson,
+    relative_divergence,
+    wait_divergence,
+)
 
 waits = st.lists(st.integers(0, 40) | st.integers(0, 10**7), min_size=1, max_size=30)
 
@@ -86,3 +92,17 @@ def test_pearson_of_a_constant_series_has_no_meaning():
     assert pearson(np.array([0, 1, 2]), np.array([4, 4, 4])) is None
     assert pearson(np.array([0.1] * 7), np.array([0.1] * 7)) is None
     assert pearson(np.array([]), np.array([])) is None
+
+
+def test_log_ratio_of_waits_by_hand():
+    replayed, observed = np.array([0, 60, 240]), np.array([60, 0, 240])
+    assert mean_log_ratio(replayed, observed, 60) == pytest.approx(2 * log(2) / 3)
+    assert mean_log_ratio(np.array([-500]), np.array([0]), 60) == 0.0  # a broken clock is no wait
+    assert mean_log_ratio(np.empty(0), np.empty(0), 60) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1, max_size=20))
+def test_log_ratio_knows_no_direction_and_is_nought_for_equals(pairs: list[tuple[int, int]]):
+    one, other = np.array(pairs).T
+    assert mean_log_ratio(one, other, 60) == pytest.approx(mean_log_ratio(other, one, 60))
+    assert (mean_log_ratio(one, other, 60) == 0.0) == bool((one == other).all())

@@ -75,3 +75,14 @@ def test_growth_counts_only_where_it_never_pauses():
     assert growth(10.0, 40.0, 90.0) == 2.0
     assert growth(10.0, 90.0, 90.0) == 0.0
     assert growth(2.0, 1.0, 90.0) == 0.0
+
+
+@given(jobs, st.integers(-5, 60), st.integers(1, 40))
+def test_a_part_of_a_series_is_it_within_and_nothing_outside(made, start_s: int, length_s: int):
+    whole = usage(schedule(made))
+    part = whole.within(start_s, start_s + length_s)
+    grid = np.arange(-10, 120)
+    is_inside = (grid >= start_s) & (grid < start_s + length_s)
+    assert part.sample(grid).tolist() == np.where(is_inside, whole.sample(grid), 0).tolist()
+    assert (np.diff(part.at_s) > 0).all()
+    assert part.seconds_above(3) == (whole.sample(grid[is_inside]) > 3).sum()

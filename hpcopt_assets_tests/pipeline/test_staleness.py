@@ -15,6 +15,7 @@ MEASURED = {
     "robustness",
     "stress_replays",
     "sensitivity",
+    "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
     "trace_dossier",
@@ -30,12 +31,21 @@ def code_versions() -> dict[str, str | None]:
 @pytest.mark.parametrize(
     ("file", "old", "new", "stale"),
     [
-        ("fidelity", "max_bsld_ks: 0.15", "max_bsld_ks: 0.16", {"fidelity_verdicts", "trace_dossier"}),
+        *(
+            ("fidelity", old, new, {"fidelity_verdicts", "policy_closeness", "trace_dossier"})
+            for old, new in (
+                ("max_bsld_ks: 0.15", "max_bsld_ks: 0.16"),
+                ("seeded_start: false", "seeded_start: true"),
+            )
+        ),
         (
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {"robustness", "stress_replays", "sensitivity", "claim_verdicts", "trace_dossier"},
+            {
+                *("robustness", "claim_verdicts", "recommendation", "trace_dossier"),
+                *("stress_replays", "sensitivity"),
+            },
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -44,8 +54,15 @@ def code_versions() -> dict[str, str | None]:
             "means: First come, first served; nobody overtakes.",
             "means: First come, first served.",
             {
-                *("replay/fifo_strict", "shaken_measures", "invariant_report", "claim_verdicts"),
-                *("stress_replays", "sensitivity", "trace_dossier"),
+                "replay/fifo_strict",
+                "shaken_measures",
+                "invariant_report",
+                "policy_closeness",
+                "recommendation",
+                "claim_verdicts",
+                "trace_dossier",
+                "stress_replays",
+                "sensitivity",
             },
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
@@ -63,6 +80,7 @@ def code_versions() -> dict[str, str | None]:
         ("sensitivity", "threads: all", "threads: 1", set()),
         ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
         ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
+        ("forecast", "[1, 8, 32, 128]", "[1, 8, 32]", {"forecast_scores", "recommendation"}),
         ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores"}),
         ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance"}),
         ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance"}),
@@ -84,7 +102,7 @@ def test_only_what_reads_a_decision_goes_stale(
 @pytest.mark.parametrize(
     ("changed", "stale"),
     [
-        ("claims", {"robustness", "claim_verdicts", "stress_replays", "sensitivity"}),
+        ("claims", {"robustness", "claim_verdicts", "recommendation", "stress_replays", "sensitivity"}),
         ("stress", {"stress_replays"}),
     ],
 )

@@ -26,7 +26,8 @@ STORED = [
     "forecast_scores", "estimate_accounting", "replay/fifo_strict",
     "replay/easy_backfill",
     "replay/easy_clairvoyant", "invariant_report", "replay_measures", "shaken_measures",
-    "fidelity_verdicts", "robustness", "claim_verdicts", "stress_replays", "sensitivity",
+    "fidelity_verdicts", "policy_closeness", "robustness", "claim_verdicts", "recommendation",
+    "stress_replays", "sensitivity",
 ]  # fmt: skip
 
 NO_EVIDENCE = {
@@ -34,6 +35,7 @@ NO_EVIDENCE = {
 } | {
     "forecast_scores",
     "estimate_accounting",
+    "policy_closeness",
     "stress_replays",
     "sensitivity",
 }

@@ -39,18 +39,21 @@ class Made:
 
     def __call__(self, policy_id, factor, shift_s):  # noqa: ARG002 -- as the Protocol has it
         brought = 2 + abs(float(factor.sum() - factor.size))
-        return {window: dict.fromkeys(BETTER, self.values[policy_id] + brought) for window in WINDOWS}
+        measures = dict.fromkeys(BETTER, self.values[policy_id] + brought) | {"left_out_count": 0}
+        return dict.fromkeys(WINDOWS, measures)
 
 
 def made(
-    replays, *policies, workers: int = 2, is_synthetic: bool = False, say=lambda _: None
+    replays, *policies, workers: int = 2, is_synthetic: bool = False, say=lambda _: None, count: int = 40
 ) -> pl.DataFrame:
     with ThreadPoolExecutor(workers) as pool:
         return shaken_measures(
             trace_id="made",
             replays=replays,
             policies=policies,
-            config=SHAKING,
+            config=SHAKING.model_copy(
+                update={"replicas": SHAKING.replicas.model_copy(update={"recorded": count})}
+            ),
             is_synthetic=is_synthetic,
             executor=pool,
             say=say,
@@ -80,11 +83,12 @@ def test_rows_stand_by_policy_window_and_replica():
     assert first["replica"].to_list() == list(range(40)) * 3
 
 
-def test_progress_is_told_and_ends_with_the_count():
+@pytest.mark.parametrize(("count", "lines"), [(40, 10), (47, 12), (5, 5)])
+def test_progress_is_told_and_ends_with_the_count(count: int, lines: int):
     told: list[str] = []
-    made(Made(easy_backfill=1), EASY, say=told.append)
-    assert len(told) == 10
-    assert told[-1] == "40 of 40 shaken replicas replayed under 1 policy"
+    made(Made(easy_backfill=1), EASY, say=told.append, count=count)
+    assert len(told) == lines
+    assert told[-1] == f"{count} of {count} shaken replicas replayed under 1 policy"
 
 
 def some_jobs(count: int = 600) -> pl.DataFrame:
@@ -102,18 +106,31 @@ def some_jobs(count: int = 600) -> pl.DataFrame:
     )
 
 
-def test_bytes_are_equal_whoever_works(tmp_path):
-    """Two runs, with one worker and with several: the same file."""
+def test_bytes_are_equal_whoever_works_and_in_whatever_order_rows_come(tmp_path):
+    """Runs with one worker and with several: the same file."""
     policies = [EASY, SJBF, CONFIGS.policy("easy_tsafrir"), CONSERVATIVE]
-    written = []
-    for run, workers in enumerate((1, 2, 3)):
-        replays = ShakenReplayer(some_jobs(), policies, Capacity(8), CONFIGS.objective.measures)
+    jobs, written = some_jobs(), []
+    for workers, frame in ((1, jobs), (2, jobs), (3, jobs.sample(fraction=1, shuffle=True, seed=1))):
+        replays = ShakenReplayer(frame, policies, Capacity(8), CONFIGS.objective.measures)
         found = made(replays, *policies, workers=workers)
         validate(SHAKEN_MEASURES, found)
-        found.write_parquet(tmp_path / f"{run}.parquet")
-        written.append((tmp_path / f"{run}.parquet").read_bytes())
+        found.write_parquet(tmp_path / f"{workers}.parquet")
+        written.append((tmp_path / f"{workers}.parquet").read_bytes())
     assert written[0] == written[1] == written[2]
     assert found.filter(policy=EASY.id, time_window="steady")["p95_bsld"].n_unique() > 30
+
+
+def test_a_machine_that_shrinks_for_good_leaves_jobs_unstarted_and_they_are_counted():
+    """Wide jobs come to the end of the queue and never start; EASY lets others pass, FCFS does not."""
+    jobs, steps = some_jobs(200), ((4000, 4),)
+    policies = [EASY, CONFIGS.policy("fifo_strict")]
+    replays = ShakenReplayer(jobs, policies, Capacity(8, steps), CONFIGS.objective.measures)
+    found = made(replays, *policies)
+    counts = found.filter(time_window="steady").group_by("policy").agg(pl.col("left_out_count").min())
+    left = dict(counts.iter_rows())
+    assert 0 < left[EASY.id] <= left["fifo_strict"]
+    whole = ShakenReplayer(jobs, policies, Capacity(8), CONFIGS.objective.measures)
+    assert made(whole, *policies)["left_out_count"].unique().to_list() == [0]
 
 
 class TestShakes:
@@ -124,6 +141,10 @@ class TestShakes:
         assert 0.98 <= shake.factor.min() < 0.981
         assert 1.019 < shake.factor.max() <= 1.02
         assert (shake.shift_s.min(), shake.shift_s.max()) == (-6, 6)
+
+    def test_the_gap_is_the_median_one(self):
+        """Three gaps of 100 s and one of a day: the mean would let releases move by hours."""
+        assert max_shift_s(np.array([0, 100, 200, 300, 86_700]), SHAKING) == 2
 
     def test_at_least_a_second_where_jobs_come_at_once(self):
         assert max_shift_s(np.zeros(5, dtype=np.int64), SHAKING) == 1

@@ -1,0 +1,214 @@
+"""Recommendation: the best that passes everything, or none; who dominates whom; and who pays."""
+
+from typing import Any
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hpcopt_assets.claims.pareto import dominators
+from hpcopt_assets.claims.recommendation import recommend
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION, TRADED
+from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
+from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion
+from hpcopt_assets.measures.capacity import Capacity
+from hpcopt_assets.measures.table import measure_all
+from hpcopt_assets.orchestration.configs import load_configs
+from hpcopt_assets.orchestration.project import CHECKOUT
+from hpcopt_assets_tests.builders import job, trace
+from hpcopt_assets_tests.schedules import replay_of
+
+CONFIGS = load_configs(CHECKOUT / "configs")
+BASELINE = CONFIGS.objective.claims.baseline
+JOBS = 120
+
+
+def claim(policy: str, outcome: str | None, gain: float = 0.5, **verdicts: str) -> list[dict[str, Any]]:
+    """Rows of claim_verdicts: everything passes but what is named."""
+    rows = []
+    for criterion in ClaimCriterion:
+        row: dict[str, Any] = dict.fromkeys(CLAIM_VERDICTS.names) | {
+            "trace_id": "made",
+            "policy": policy,
+            "baseline": BASELINE,
+            "criterion": criterion.value,
+            "verdict": verdicts.get(criterion.value, "PASS"),
+            "unit": "ratio",
+            "evidence_count": JOBS,
+            "reason": "as this test needs it",
+        }
+        if criterion is ClaimCriterion.SHAKEN_GAIN:
+            row["measured"] = gain
+        if criterion is ClaimCriterion.OVERALL:
+            row["outcome"] = outcome
+        rows.append(row)
+    return rows
+
+
+def recommended(waits: dict[str, list[int]], claims: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Rows by policy; the first policy is the baseline."""
+    made = trace(job(i, 500 * i, 2 if i % 2 else 1, 1000, user=f"u{i % 3}") for i in range(JOBS))
+    schedules = {
+        policy: replay_of(made, (made["release_s"] + pl.Series(waited)).to_list(), policy)
+        for policy, waited in waits.items()
+    }
+    capacity = Capacity(8)
+    found = recommend(
+        trace_id="made",
+        policies=[CONFIGS.policy(policy) for policy in waits],
+        claims=pl.DataFrame(claims, schema=CLAIM_VERDICTS.polars_schema()),
+        measured=measure_all(
+            trace_id="made",
+            trace_jobs=made,
+            schedules=schedules,
+            capacity=capacity,
+            config=CONFIGS.objective.measures,
+        ),
+        schedules=schedules,
+        capacity=capacity,
+        objective=CONFIGS.objective,
+        procs_bands=(1, 8, 32),
+        is_synthetic=False,
+    )
+    validate(RECOMMENDATION, found)
+    assert found["policy"].to_list() == list(waits)
+    return {row["policy"]: row for row in found.iter_rows(named=True)}
+
+
+EVEN = [3000] * JOBS
+
+
+def test_the_accepted_one_that_gains_most_when_shaken_is_recommended():
+    rows = recommended(
+        {BASELINE: EVEN, "easy_sjbf": [1000] * JOBS, "easy_tsafrir": [500] * JOBS},
+        claim("easy_sjbf", "ACCEPTED", 0.4) + claim("easy_tsafrir", "ACCEPTED", 0.3),
+    )
+    assert [rows[name]["rank"] for name in ("easy_sjbf", "easy_tsafrir", BASELINE)] == [1, 2, None]
+    assert [row["is_recommended"] for row in rows.values()] == [False, True, False]
+    assert rows["easy_sjbf"]["reason"].startswith("Recommended.")
+    assert rows["easy_tsafrir"]["reason"].startswith("It passes everything; another gains more.")
+    assert rows[BASELINE]["reason"] == "Recommended instead: easy_sjbf."
+
+
+def test_none_is_recommended_where_none_passes_everything_and_it_is_said_why():
+    rows = recommended(
+        {
+            BASELINE: EVEN,
+            "easy_sjbf": [1000] * JOBS,
+            "easy_tsafrir": [500] * JOBS,
+            "sjf_backfill": [9000] * JOBS,
+        },
+        claim("easy_sjbf", "CONDITIONAL", overall="NOT_ASSESSED", baseline_fidelity="FAIL")
+        + claim("easy_tsafrir", "BLOCKED", fairness="FAIL", overall="FAIL")
+        + claim("sjf_backfill", "BLOCKED", fairness="FAIL", primary_gain="FAIL", overall="FAIL"),
+    )
+    assert not any(row["is_recommended"] for row in rows.values())
+    assert {row["rank"] for row in rows.values()} == {None}
+    assert rows[BASELINE]["reason"] == (
+        "No candidate passes everything: none is recommended. 1 policy fails primary_gain: sjf_backfill. "
+        "2 policies fail fairness: easy_tsafrir, sjf_backfill. Better, but not all is shown: easy_sjbf."
+    )
+    assert rows["easy_sjbf"]["reason"].startswith("Not recommended yet: not shown is baseline_fidelity.")
+    assert rows["sjf_backfill"]["failed"] == "primary_gain, fairness"
+    assert rows["easy_sjbf"]["open"] == "baseline_fidelity"
+
+
+def test_a_claim_that_could_not_be_assessed_is_no_recommendation():
+    rows = recommended(
+        {BASELINE: EVEN, "easy_sjbf": [1000] * JOBS},
+        claim("easy_sjbf", None, **dict.fromkeys((*DEMANDS, "overall"), "NOT_ASSESSED")),
+    )
+    assert rows["easy_sjbf"]["reason"].startswith(
+        "Nothing can be said: not assessed is primary_gain, starved"
+    )
+    assert "Could not be assessed: easy_sjbf." in rows[BASELINE]["reason"]
+
+
+def test_who_gains_and_who_pays():
+    """Jobs of two processors wait longer, those of one do not; two users of three do not pay."""
+    waits = [0 if i % 2 == 0 else 3000 + 7200 * (i % 3 == 1) for i in range(JOBS)]
+    rows = recommended({BASELINE: EVEN, "easy_sjbf": waits}, claim("easy_sjbf", "ACCEPTED"))
+    row = rows["easy_sjbf"]
+    assert "jobs of 2-8 processors wait 0.6667 h longer on average (60 jobs)" in row["worsened"]
+    assert "1 processors" not in row["worsened"]
+    assert "1 of 3 users wait longer on average, one of them by 0.5833 h" in row["worsened"]
+    assert row["improved"] is None or "p95_bsld" not in row["improved"]
+    assert f"At the cost of: {row['worsened']}." in row["reason"]
+
+
+def test_no_change_is_no_gain_and_costs_nothing():
+    row = recommended(
+        {BASELINE: EVEN, "easy_sjbf": EVEN}, claim("easy_sjbf", "BLOCKED", primary_gain="FAIL")
+    )["easy_sjbf"]
+    assert (row["improved"], row["worsened"], row["dominated_by"], row["is_on_front"]) == (
+        None,
+        None,
+        None,
+        True,
+    )
+    assert "At the cost of: nothing that is measured." in row["reason"]
+
+
+def test_who_is_dominated_says_by_whom():
+    rows = recommended(
+        {BASELINE: EVEN, "easy_sjbf": [1000] * JOBS, "sjf_backfill": [200_000] * JOBS},
+        claim("easy_sjbf", "ACCEPTED") + claim("sjf_backfill", "BLOCKED", starved="FAIL"),
+    )
+    assert rows["easy_sjbf"]["is_on_front"] is True
+    assert rows[BASELINE]["dominated_by"] == "easy_sjbf"
+    assert rows["sjf_backfill"]["dominated_by"] == f"{BASELINE}, easy_sjbf"
+
+
+NAMES = ("p95_bsld", "jain_service")
+numbers = st.sampled_from([1.0, 2.0, 3.0])
+policies = st.dictionaries(
+    st.sampled_from("abcdef"),
+    st.fixed_dictionaries({name: numbers | st.none() for name in NAMES}),
+    min_size=1,
+)
+
+
+@given(policies)
+def test_the_front_is_not_empty_and_everybody_else_is_dominated_by_it(measured):
+    found = dominators(measured, NAMES)
+    known = {policy for policy, by in found.items() if by is not None}
+    assert known == {policy for policy, values in measured.items() if None not in values.values()}
+    front = {policy for policy in known if not found[policy]}
+    assert front or not known
+    for policy in known - front:
+        assert front & set(found[policy])
+        for other in found[policy]:
+            assert measured[other]["p95_bsld"] <= measured[policy]["p95_bsld"]
+            assert measured[other]["jain_service"] >= measured[policy]["jain_service"]
+            assert measured[other] != measured[policy]
+            assert policy not in found[other]
+
+
+def test_every_traded_measure_matters():
+    """Better in one alone is enough to stay on the front."""
+    best = {
+        "p95_bsld": 1.0,
+        "utilisation_ratio": 0.9,
+        "mean_wait_s": 1.0,
+        "jain_service": 0.9,
+        "starved_ratio": 0.0,
+    }
+    assert set(best) == set(TRADED)
+    for name in TRADED:
+        worse = {
+            key: value + 1 if key in ("p95_bsld", "mean_wait_s", "starved_ratio") else value - 0.5
+            for key, value in best.items()
+        }
+        other = worse | {
+            name: best[name] * (2 if name in ("utilisation_ratio", "jain_service") else 0.5) - 0.1
+        }
+        assert dominators({"one": best, "other": other}, TRADED)["other"] == ()
+        assert dominators({"one": best, "other": worse}, TRADED)["other"] == ("one",)
+
+
+def test_an_unknown_measure_dominates_nobody_and_is_not_ranked():
+    found = dominators(
+        {"one": {"p95_bsld": None, "jain_service": 1.0}, "two": {"p95_bsld": 9.0, "jain_service": 0.1}}, NAMES
+    )
+    assert found == {"one": None, "two": ()}
