@@ -13,6 +13,8 @@ MEASURED = {
     "estimate_accounting",
     "shaken_measures",
     "robustness",
+    "stress_replays",
+    "sensitivity",
     "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
@@ -40,7 +42,10 @@ def code_versions() -> dict[str, str | None]:
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {"robustness", "claim_verdicts", "recommendation", "trace_dossier"},
+            {
+                *("robustness", "claim_verdicts", "recommendation", "trace_dossier"),
+                *("stress_replays", "sensitivity"),
+            },
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -56,6 +61,8 @@ def code_versions() -> dict[str, str | None]:
                 "recommendation",
                 "claim_verdicts",
                 "trace_dossier",
+                "stress_replays",
+                "sensitivity",
             },
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
@@ -66,6 +73,11 @@ def code_versions() -> dict[str, str | None]:
         ("robustness", "recorded: 200", "recorded: 100", {"shaken_measures"}),
         ("robustness", "draws: 1000", "draws: 2000", {"robustness"}),
         ("robustness", "threads: all", "threads: 1", set()),
+        ("stress", "heavy_tail: [1.5, 2, 3]", "heavy_tail: [1.5, 2, 4]", {"stress_replays"}),
+        ("stress", "seed: 23", "seed: 24", {"stress_replays"}),
+        ("stress", "threads: all", "threads: 1", set()),
+        ("sensitivity", "tau_s: [10, 60]", "tau_s: [10, 30]", {"sensitivity"}),
+        ("sensitivity", "threads: all", "threads: 1", set()),
         ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
         ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
         ("forecast", "[1, 8, 32, 128]", "[1, 8, 32]", {"forecast_scores", "recommendation"}),
@@ -87,18 +99,21 @@ def test_only_what_reads_a_decision_goes_stale(
     assert {name for name in before if before[name] != after[name]} == stale
 
 
+@pytest.mark.parametrize(
+    ("changed", "stale"),
+    [
+        ("claims", {"robustness", "claim_verdicts", "recommendation", "stress_replays", "sensitivity"}),
+        ("stress", {"stress_replays"}),
+    ],
+)
 def test_changed_source_of_a_room_makes_only_its_assets_stale(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch, changed: str, stale: set[str]
 ) -> None:
     assert project.configs.is_dir()
     before = code_versions()
     honest = provenance.source_hash
     monkeypatch.setattr(
-        provenance, "source_hash", lambda room: honest(room) + ("x" if room == "claims" else "")
+        provenance, "source_hash", lambda room: honest(room) + ("x" if room == changed else "")
     )
     after = code_versions()
-    assert {name for name in before if before[name] != after[name]} == {
-        "robustness",
-        "claim_verdicts",
-        "recommendation",
-    }
+    assert {name for name in before if before[name] != after[name]} == stale

@@ -27,6 +27,7 @@ STORED = [
     "replay/easy_backfill",
     "replay/easy_clairvoyant", "invariant_report", "replay_measures", "shaken_measures",
     "fidelity_verdicts", "policy_closeness", "robustness", "claim_verdicts", "recommendation",
+    "stress_replays", "sensitivity",
 ]  # fmt: skip
 
 NO_EVIDENCE = {
@@ -35,6 +36,8 @@ NO_EVIDENCE = {
     "forecast_scores",
     "estimate_accounting",
     "policy_closeness",
+    "stress_replays",
+    "sensitivity",
 }
 # What the dossier of a trace does not rest on while no policy believes forecasts.
 
