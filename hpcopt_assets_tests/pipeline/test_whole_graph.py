@@ -38,6 +38,7 @@ NO_EVIDENCE = {
     "policy_closeness",
     "stress_replays",
     "sensitivity",
+    "recommendation",
 }
 # What the dossier of a trace does not rest on while no policy believes forecasts.
 
