@@ -113,6 +113,11 @@ def test_what_follows_follows(jobs, scenario, severity):
     is_over = (after["runtime_s"] > after["requested_runtime_s"]).fill_null(False)
     is_flagged = after["quality_flags"].list.contains(QualityFlag.RUNTIME_OVER_REQUEST.value)
     assert is_over.equals(is_flagged, check_names=False)
+    used = both.filter(pl.col("runtime_s") > 0, pl.col("cpu_used_s") > 0).select(
+        before=pl.col("cpu_used_s") / pl.col("runtime_s"),
+        after=pl.col("cpu_used_s_after") / pl.col("runtime_s_after"),
+    )
+    assert used["before"].to_list() == pytest.approx(used["after"].to_list(), rel=1e-9)
     assert both["wait_s"].equals(both["wait_s_after"], check_names=False)
     assert len(machine.steps) == 2
 
@@ -181,6 +186,13 @@ class TestObstacles:
         few = trace([job(i, 60 * i, 1, 60, 100, user="uvwxyz"[i % 6] if i > 1 else "u") for i in range(12)])
         mild, *_ = self.told(few, StressScenario.USER_SKEW)
         assert mild == "largest_user_share becomes 1.333 times what it is, 1.25 asked"
+
+    def test_runtimes_that_would_leave_the_calendar(self):
+        """p99 is hardly more than the median, and one job runs much longer."""
+        few = [job(i, 60 * i, 1, 1010 if i % 3 == 0 else 1000, 2000) for i in range(300)]
+        jobs = trace([*few, job(999, 999, 1, 100_000, 100_000)])
+        told = self.told(jobs, StressScenario.HEAVY_TAIL)
+        assert told[-1] == "times would reach 1099511627776 s, the last of the tables"
 
     def test_no_users_and_one_user(self):
         nobody = trace([job(i, 60 * i, 1, 60, 100) for i in range(50)])
