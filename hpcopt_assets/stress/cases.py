@@ -5,11 +5,12 @@ In:  a trace, its machine and forecasts, configs/stress.yaml.   Out: `Case`s, on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
+from hpcopt_assets.contracts.columns import TIME_MAX_S
 from hpcopt_assets.contracts.order import in_trace_order
 from hpcopt_assets.contracts.sentences import in_figures
 from hpcopt_assets.contracts.stress_config import ScenariosConfig
@@ -22,6 +23,7 @@ from hpcopt_assets.stress.statistics import Obstacle, Statistics, counts, statis
 from hpcopt_assets.stress.tail import heavy_tail
 from hpcopt_assets.stress.users import user_skew
 
+TIMES = ("submit_s", "release_s", "eligible_s", "start_s", "end_s", "runtime_s", "requested_runtime_s")
 Row = dict[str, str | int | float | None]
 
 
@@ -54,15 +56,19 @@ def stress(
     Every severity of a scenario draws the same numbers. Raises `Obstacle` where it cannot be.
     """
     ordered, seed = in_trace_order(jobs), (config.seed, scenario.code)
-    if scenario is StressScenario.LOW_CONGESTION:
-        return low_congestion(ordered, factor, capacity)
-    made = {
-        StressScenario.HEAVY_TAIL: lambda: heavy_tail(ordered, factor, capacity),
-        StressScenario.USER_SKEW: lambda: user_skew(ordered, factor, capacity, seed),
-        StressScenario.BURST_SHOCK: lambda: burst_shock(ordered, factor, capacity, config.peak_windows),
-        StressScenario.ESTIMATE_NOISE: lambda: estimate_noise(ordered, factor, capacity, seed),
+    windows = config.peak_windows
+    made: dict[StressScenario, Callable[[], tuple[pl.DataFrame, Capacity]]] = {
+        StressScenario.HEAVY_TAIL: lambda: (heavy_tail(ordered, factor, capacity), capacity),
+        StressScenario.LOW_CONGESTION: lambda: low_congestion(ordered, factor, capacity),
+        StressScenario.USER_SKEW: lambda: (user_skew(ordered, factor, capacity, seed), capacity),
+        StressScenario.BURST_SHOCK: lambda: (burst_shock(ordered, factor, capacity, windows), capacity),
+        StressScenario.ESTIMATE_NOISE: lambda: (estimate_noise(ordered, factor, capacity, seed), capacity),
     }
-    return made[scenario](), capacity
+    stressed, machine = made[scenario]()
+    furthest = stressed.select(pl.max_horizontal(pl.col(TIMES).abs().max())).item()
+    if furthest is not None and furthest >= TIME_MAX_S:
+        raise Obstacle(f"times would reach {TIME_MAX_S} s, the last of the tables")
+    return stressed, machine
 
 
 def cases(

@@ -34,7 +34,8 @@ def heavy_tail(jobs: pl.DataFrame, factor: float, capacity: Capacity) -> pl.Data
     median, power = float(np.median(runtime_s)), math.log(factor) / math.log(tail)
 
     def stretched(seconds: FloatArray) -> FloatArray:
-        return seconds * np.maximum(seconds / median, 1.0) ** power
+        with np.errstate(over="ignore"):  # a tail of hardly more than 1: what is beyond numbers is refused
+            return seconds * np.maximum(seconds / median, 1.0) ** power
 
     procs = known["procs"].to_numpy()
     back = float((procs * runtime_s).sum() / (procs * stretched(runtime_s)).sum())

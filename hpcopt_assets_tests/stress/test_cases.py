@@ -113,6 +113,11 @@ def test_what_follows_follows(jobs, scenario, severity):
     is_over = (after["runtime_s"] > after["requested_runtime_s"]).fill_null(False)
     is_flagged = after["quality_flags"].list.contains(QualityFlag.RUNTIME_OVER_REQUEST.value)
     assert is_over.equals(is_flagged, check_names=False)
+    used = both.filter(pl.col("runtime_s") > 0, pl.col("cpu_used_s") > 0).select(
+        before=pl.col("cpu_used_s") / pl.col("runtime_s"),
+        after=pl.col("cpu_used_s_after") / pl.col("runtime_s_after"),
+    )
+    assert used["before"].to_list() == pytest.approx(used["after"].to_list(), rel=1e-9)
     assert both["wait_s"].equals(both["wait_s_after"], check_names=False)
     assert len(machine.steps) == 2
 
@@ -181,6 +186,12 @@ class TestObstacles:
         few = trace([job(i, 60 * i, 1, 60, 100, user="uvwxyz"[i % 6] if i > 1 else "u") for i in range(12)])
         mild, *_ = self.told(few, StressScenario.USER_SKEW)
         assert mild == "largest_user_share becomes 1.333 times what it is, 1.25 asked"
+
+    def test_times_that_would_leave_the_tables(self):
+        """Jobs over four fifths of all the time there is: a third more of it is too much."""
+        jobs = trace([job(i, i * 2**40 // 60, 1, 60 + i, 100) for i in range(50)])
+        told = self.told(jobs, StressScenario.LOW_CONGESTION)
+        assert told == [None, *["times would reach 1099511627776 s, the last of the tables"] * 2]
 
     def test_no_users_and_one_user(self):
         nobody = trace([job(i, 60 * i, 1, 60, 100) for i in range(50)])
