@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.markdown import FIGURES_FOLDER
-from hpcopt_assets.dossier.trace import Dossier
 
 MARKDOWN_NAME, HTML_NAME = "dossier.md", "dossier.html"
 OURS = {MARKDOWN_NAME, HTML_NAME, FIGURES_FOLDER}

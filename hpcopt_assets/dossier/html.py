@@ -10,7 +10,18 @@ import re
 from collections.abc import Iterable
 
 from hpcopt_assets.contracts.vocabulary import Outcome, Verdict
-from hpcopt_assets.dossier.blocks import Block, Bullets, Figure, Heading, Item, Kind, Paragraph, Table, Tone
+from hpcopt_assets.dossier.blocks import (
+    Block,
+    Bullets,
+    Figure,
+    Heading,
+    Item,
+    Kind,
+    Paragraph,
+    Table,
+    Tone,
+    caption_of,
+)
 
 STYLE = """
 :root { color-scheme: light; --ink: #222; --soft: #555; --rule: #ccc; --wash: #f5f5f2; }
@@ -24,6 +35,7 @@ p, ul { margin: .6rem 0; max-width: 48rem; overflow-wrap: anywhere; }
 ul { padding-left: 1.2rem; }
 li { margin: .35rem 0; }
 .caveat { border-left: 4px solid #D55E00; background: var(--wash); padding: .5rem .8rem; font-weight: 600; }
+.error { border: 2px solid #a03f00; padding: .5rem .8rem; font-weight: 600; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; line-height: 1.35; }
 caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .35rem; }
@@ -87,18 +99,18 @@ def _block(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"<h{level}>{_text(text)}</h{level}>"
-        case Paragraph(text, Tone.CAVEAT):
-            return f'<p class="caveat">{_text(text)}</p>'
+        case Paragraph(text, (Tone.CAVEAT | Tone.ERROR) as tone):
+            return f'<p class="{tone}">{_text(text)}</p>'
         case Paragraph(text):
             return f"<p>{_text(text)}</p>"
         case Bullets(items):
             return "<ul>\n" + "\n".join(f"<li>{_item(item)}</li>" for item in items) + "\n</ul>"
         case Table():
             return _table(block)
-        case Figure(_, svg, title, caption):
+        case Figure(svg=svg, title=title):
             return (
-                f"<figure>\n{_inline(svg)}\n<figcaption><strong>{_text(title)}.</strong> {_text(caption)}"
-                "</figcaption>\n</figure>"
+                f"<figure>\n{_inline(svg)}\n<figcaption><strong>{_text(title)}.</strong> "
+                f"{_text(caption_of(block))}</figcaption>\n</figure>"
             )
 
 
@@ -120,7 +132,7 @@ def _table(table: Table) -> str:
         for row in table.rows
     )
     return (
-        f'<div class="scroll"><table>\n<caption>{_text(table.caption)}</caption>\n'
+        f'<div class="scroll"><table>\n<caption>{_text(caption_of(table))}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 

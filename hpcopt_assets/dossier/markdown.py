@@ -19,6 +19,7 @@ from hpcopt_assets.dossier.blocks import (
     Paragraph,
     Table,
     Tone,
+    caption_of,
 )
 
 FIGURES_FOLDER = "figures"
@@ -41,7 +42,7 @@ def _block(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"{'#' * level} {escape(text)}"
-        case Paragraph(text, Tone.CAVEAT):
+        case Paragraph(text, Tone.CAVEAT | Tone.ERROR):
             return f"> **{escape(text)}**"
         case Paragraph(text):
             return _opening(text)
@@ -49,8 +50,9 @@ def _block(block: Block) -> str:
             return "\n".join(f"- {_item(item)}" for item in items)
         case Table():
             return _table(block)
-        case Figure(file_name, _, title, caption):
-            return f"![{escape(title)}]({FIGURES_FOLDER}/{file_name})\n\n*{escape(title)}.* {escape(caption)}"
+        case Figure(file_name=file_name, title=title):
+            shown = f"![{escape(title)}]({FIGURES_FOLDER}/{file_name})"
+            return f"{shown}\n\n*{escape(title)}.* {escape(caption_of(block))}"
 
 
 def _opening(text: str) -> str:
@@ -70,7 +72,7 @@ def _table(table: Table) -> str:
         [_cell(text, column.kind) for text, column in zip(row, table.columns, strict=True)]
         for row in table.rows
     ]
-    return f"*{escape(table.caption)}*\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"*{escape(caption_of(table))}*\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _cell(text: str, kind: Kind) -> str:

@@ -102,8 +102,8 @@ def _materialization(record: dg.EventLogRecord) -> Materialization:
     )
 
 
-def latest(instance: dg.DagsterInstance, key: dg.AssetKey, partition: str) -> Materialization | None:
-    """The latest materialization of one partition of an asset, or None."""
+def latest(instance: dg.DagsterInstance, key: dg.AssetKey, partition: str | None) -> Materialization | None:
+    """The latest materialization of one partition of an asset (of all of it: None), or None."""
     found = _history(instance, key, partition)
     return next(found, None)
 

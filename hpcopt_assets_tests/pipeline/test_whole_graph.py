@@ -29,14 +29,8 @@ STORED = [
     "fidelity_verdicts", "policy_closeness", "robustness", "claim_verdicts", "recommendation",
 ]  # fmt: skip
 
-NO_EVIDENCE = {
-    name for name in STORED if name.startswith(("trace_profile", "job_f", "feature_", "runtime_"))
-} | {
-    "forecast_scores",
-    "estimate_accounting",
-    "policy_closeness",
-}
-# What the dossier of a trace does not rest on while no policy believes forecasts.
+NO_EVIDENCE = {"trace_profile"}
+# What the dossier of a trace does not rest on.
 
 
 def store_files(project: Project) -> list[Path]:
