@@ -74,8 +74,7 @@ def _figure(evidence: TraceEvidence, order: list[str]) -> Figure:
         caption=(
             f"Each policy less {baseline}; left of zero is better. Cross: this replay. Bars: the interval "
             "over shaken replicas, and over weeks drawn anew. What lies beyond the axis stands at its edge, "
-            "with its number. Intervals of the right panel are at the levels that the number of candidates asks "
-            "for."
+            "with its number. Right panel: at the levels that the number of candidates asks for."
         ),
         x_label="change (ratio)",
         value_label="as replayed",
