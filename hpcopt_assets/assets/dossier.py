@@ -46,7 +46,7 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         deps=read,
         group_name="dossier",
         owners=[OWNER],
-        kinds={"html", "markdown"},
+        kinds={"html", "markdown", "json"},
         code_version=code_version(("dossier", "plots"), decisions),
         description="What was found on a trace, with its evidence and lineage: data/dossiers/<trace>/.",
     )
@@ -77,6 +77,7 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             metadata={
                 "dagster/uri": dg.MetadataValue.path(str(written.html)),
                 "markdown": dg.MetadataValue.path(str(written.markdown)),
+                "json": dg.MetadataValue.path(str(written.json)),
                 "errors_count": len(evidence.errors),
             },
         )

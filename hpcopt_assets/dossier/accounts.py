@@ -109,15 +109,10 @@ def configuration(evidence: TraceEvidence) -> list[Block]:
             tuple(Column(name) for name in names),
             policies,
         ),
-        _settings("configs/objective.yaml", evidence.objective.model_dump(mode="json")),
-        _settings("configs/fidelity.yaml", evidence.fidelity_config.model_dump(mode="json")),
         *(
-            # How many threads there are changes no number.
-            _settings(f"configs/{name}.yaml", config.model_dump(mode="json", exclude={"threads"}))
-            for name, config in (
-                ("robustness", evidence.robustness_config),
-                ("forecast", evidence.forecast_config),
-            )
+            _settings(f"configs/{name}.yaml", content)
+            for name, content in evidence.decisions.items()
+            if name != "policies"
         ),
     ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.vocabulary import Verdict
 from hpcopt_assets.dossier import words
-from hpcopt_assets.dossier.blocks import Block, Bullets, Column, Heading, Item, Kind, Paragraph, Table
+from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
 from hpcopt_assets.dossier.evidence import Row, TraceEvidence
 from hpcopt_assets.dossier.numbers import UNKNOWN, duration, real, share
 from hpcopt_assets.dossier.summary import ranked
@@ -23,8 +23,7 @@ def recommended(evidence: TraceEvidence) -> list[Block]:
         Heading(2, "What is recommended?"),
         *(Paragraph(found[baseline]["reason"]) for _ in order[:1]),
         _front([found[policy] for policy in order]),
-        Paragraph("What each candidate would bring, and at whose cost, over the steady window:"),
-        Bullets(tuple(_cost(found[policy]) for policy in order if policy != baseline)),
+        _costs([found[policy] for policy in order if policy != baseline]),
     ]
 
 
@@ -61,10 +60,19 @@ def _front(rows: list[Row]) -> Table:
     return Table(caption, columns, lines, (RECOMMENDATION.name,))
 
 
-def _cost(row: Row) -> Item:
-    said = [f"{row['outcome'] or Verdict.NOT_ASSESSED}."]
-    for lead, names in (("Fails", row["failed"]), ("Not shown", row["open"])):
-        said += [f"{lead}: {words.in_words(names)}."] if names else []
-    said.append(f"Better: {row['improved'] or 'nothing noticeable'}.")
-    said.append(f"Worse: {row['worsened'] or 'nothing that is measured'}.")
-    return Item(f"{row['policy']}:", " ".join(said))
+def _costs(rows: list[Row]) -> Table:
+    columns = (Column("policy"), Column("fails"), Column("better"), Column("worse"))
+    lines = tuple(
+        (
+            row["policy"],
+            words.in_words(row["failed"]) if row["failed"] else "nothing",
+            row["improved"] or "nothing noticeable",
+            row["worsened"] or "nothing that is measured",
+        )
+        for row in rows
+    )
+    caption = (
+        "What each candidate would bring, and at whose cost: baseline -> candidate, over the steady window. "
+        "Keys of measures are explained under Every measure; names of measures that end in _s are in seconds."
+    )
+    return Table(caption, columns, lines, (RECOMMENDATION.name,))

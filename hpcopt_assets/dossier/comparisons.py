@@ -73,9 +73,21 @@ def at_a_glance(evidence: TraceEvidence) -> list[Block]:
     meanings = tuple(Item(f"{policy.id}:", policy.means) for policy in evidence.policies.policies)
     return [
         Heading(2, "Policies at a glance"),
+        _terms(evidence),
         Table(caption, columns, tuple(rows), GLANCE),
         Bullets(meanings),
     ]
+
+
+def _terms(evidence: TraceEvidence) -> Paragraph:
+    measures = evidence.objective.measures
+    return Paragraph(
+        f"A job's bounded slowdown is (wait + runtime) / max(runtime, {measures.tau_s} s), at least 1: by "
+        "what factor waiting stretched it. Nineteen of twenty jobs do not exceed its 95th percentile "
+        "(p95_bsld). Jain's index of service (jain_service) is over users' mean bounded slowdowns: 1 where "
+        "all fare alike, near 0 where few bear it all. A candidate is a policy that a site could run in "
+        f"place of {evidence.objective.claims.baseline}, the baseline; a bound knows what no scheduler can know."
+    )
 
 
 def _headline(evidence: TraceEvidence, policy: str) -> tuple[str, ...]:

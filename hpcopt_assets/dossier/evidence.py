@@ -100,6 +100,30 @@ class TraceEvidence:
         self._check_policies()
         self._check_lineage()
 
+    @property
+    def decisions(self) -> dict[str, Any]:
+        """File of configs/ -> its content; without the number of threads, which changes no number."""
+        files = {
+            "policies": self.policies,
+            "objective": self.objective,
+            "fidelity": self.fidelity_config,
+            "robustness": self.robustness_config,
+            "forecast": self.forecast_config,
+        }
+        return {name: file.model_dump(mode="json", exclude={"threads"}) for name, file in files.items()}
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """What is drawn at random -> its seed."""
+        robust, forecast = self.robustness_config, self.forecast_config
+        return {
+            "shaken replicas": robust.shaking.seed,
+            "weeks drawn anew": robust.intervals.seed,
+            "fit of the forecasts": forecast.model.seed,
+            "importance of features": forecast.importance.seed,
+            "intervals of the forecasts' scores": forecast.scores.seed,
+        }
+
     def table(self, asset: str) -> pl.DataFrame:
         """A table; EvidenceError that says why there is none."""
         if asset in self.tables:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hpcopt_assets.contracts.dossier_file import DossierKind
 from hpcopt_assets.contracts.errors import EvidenceError
+from hpcopt_assets.contracts.tables import RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
 from hpcopt_assets.dossier import accounts, comparisons
 from hpcopt_assets.dossier.advice import recommended
 from hpcopt_assets.dossier.blocks import Block, Document, Heading, Paragraph, Tone
+from hpcopt_assets.dossier.data import Behind
 from hpcopt_assets.dossier.errors import errors_in_evidence
-from hpcopt_assets.dossier.evidence import TraceEvidence
+from hpcopt_assets.dossier.evidence import READ, TraceEvidence
 from hpcopt_assets.dossier.finished import Dossier, finish
 from hpcopt_assets.dossier.forecasts import forecasts
 from hpcopt_assets.dossier.lineage import lineage
@@ -40,10 +43,33 @@ CHAPTERS: tuple[tuple[str, Callable[[TraceEvidence], list[Block]]], ...] = (
 )
 # In reading order; the title stands where the chapter cannot.
 
+OF_JOBS = (TRACE_JOBS, TRACE_REJECTS)
+# A row a job or line: not among the data, which has what came of them.
+
 
 def build_trace_dossier(evidence: TraceEvidence) -> Dossier:
     """Same evidence, same bytes. A chapter whose evidence cannot be read says so in its place."""
-    return finish(evidence.trace_id, compose(evidence))
+    return finish(DossierKind.TRACE, evidence.trace_id, compose(evidence), behind(evidence))
+
+
+def behind(evidence: TraceEvidence) -> Behind:
+    """What stands behind the document: data, decisions, lineage."""
+    tables = [
+        (table.name, table, evidence.tables[table.name])
+        for table in READ
+        if table.name in evidence.tables and table not in OF_JOBS
+    ]
+    sources = {evidence.trace_id: evidence.sources} if RAW_TRACE.name in evidence.tables else {}
+    return Behind(
+        tables=tables,
+        errors=evidence.errors,
+        configuration=evidence.decisions,
+        seeds=evidence.seeds,
+        sources=sources,
+        lineage=evidence.lineage,
+        environment=evidence.environment,
+        generated_at=evidence.generated_at,
+    )
 
 
 def compose(evidence: TraceEvidence) -> Document:
@@ -55,7 +81,7 @@ def compose(evidence: TraceEvidence) -> Document:
         *summary(evidence),
         *(block for name, make in CHAPTERS for block in _chapter(name, make, evidence)),
     ]
-    return Document(title, tuple(substance), tuple(lineage(evidence)))
+    return Document(title, tuple(substance), tuple(lineage(behind(evidence))))
 
 
 def _chapter(

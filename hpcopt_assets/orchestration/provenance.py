@@ -30,7 +30,17 @@ PACKAGE = Path(__file__).resolve().parents[1]
 FLOORS = ("contracts", "measures")
 VERSION_DIGITS = 16
 PAGE_RECORDS = 20
-RECORDED_PACKAGES = ("dagster", "duckdb", "matplotlib", "numba", "numpy", "polars", "pyarrow")
+RECORDED_PACKAGES = (
+    "dagster",
+    "duckdb",
+    "lightgbm",
+    "matplotlib",
+    "numba",
+    "numpy",
+    "onnxruntime",
+    "polars",
+    "pyarrow",
+)
 
 
 @cache

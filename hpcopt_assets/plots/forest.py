@@ -15,9 +15,9 @@ from hpcopt_assets.plots.style import INK, Drawing, Line, draw, line
 ROW_INCHES, HEAD_INCHES = 0.33, 1.0
 APART = 0.16
 # Between the two intervals of a row.
-TIMES_SMALLER = 3
-# What goes this many times further to one side than anything does to the other is cut off at the edge, where
-# its number stands: on an axis that held it the others could not be told from zero.
+CUT_ABOVE = 0.75
+# The axis reaches as far as anything falls, and as most values rise (this quantile of all ends). What rises
+# further is cut off at the edge, where its number stands: it would press the others together at zero.
 MARKS = ("o", "s")
 
 
@@ -90,7 +90,7 @@ def forest(
 
 
 def _reach(panels: Sequence[Panel]) -> float:
-    """How far the axis goes to either side: as far as anything does, unless the sides are very unequal."""
+    """How far the axis goes to either side."""
     ends = [
         end
         for panel in panels
@@ -98,8 +98,9 @@ def _reach(panels: Sequence[Panel]) -> float:
         for end in (row.value, row.first.low, row.first.high, row.second.low, row.second.high)
         if end is not None and math.isfinite(end)
     ]
-    down, up = -min([0.0, *ends]), max([0.0, *ends])
-    return min(max(down, up), TIMES_SMALLER * down if down else up) or 1.0
+    sizes = sorted(abs(end) for end in ends)
+    most = sizes[int(CUT_ABOVE * (len(sizes) - 1))] if sizes else 0.0
+    return max(-min([0.0, *ends]), most) or 1.0
 
 
 def _bar(ax: Any, at: float, interval: Interval, look: Line, mark: str, reach: float) -> None:

@@ -16,7 +16,7 @@ from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.lineage import lineage
 from hpcopt_assets.dossier.markdown import escape, markdown
 from hpcopt_assets.dossier.summary import summary
-from hpcopt_assets.dossier.trace import build_trace_dossier, compose
+from hpcopt_assets.dossier.trace import behind, build_trace_dossier, compose
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.dossier import helpers
 from hpcopt_assets_tests.dossier.helpers import (
@@ -267,7 +267,7 @@ def test_lineage_is_told_row_by_row():
 
 
 def test_missing_lineage_is_said_aloud():
-    text = markdown(lineage(evidence(lineage=())))
+    text = markdown(lineage(behind(evidence(lineage=()))))
     assert "> **No lineage was recorded" in text
 
 
