@@ -1,4 +1,4 @@
-"""Asset of dossier: the document on one trace, with the lineage of its numbers."""
+"""Assets of dossier: the document on one trace, and the one over all, with the lineage of their numbers."""
 
 from datetime import UTC, datetime
 
@@ -9,10 +9,12 @@ from hpcopt_assets.assets._declare import OWNER
 from hpcopt_assets.assets._inputs import replay_key
 from hpcopt_assets.contracts.lineage import ArtefactError
 from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.dossier.across import OF_PLACEMENT, OF_TRACES, AcrossEvidence
+from hpcopt_assets.dossier.credibility import build_credibility_dossier
 from hpcopt_assets.dossier.evidence import READ, TraceEvidence, source_files
 from hpcopt_assets.dossier.files import write_dossier
 from hpcopt_assets.dossier.trace import build_trace_dossier
-from hpcopt_assets.orchestration.artefacts import changed_sources, gather
+from hpcopt_assets.orchestration.artefacts import NEVER_MADE, changed_sources, gather
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
@@ -83,6 +85,72 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         )
 
     return [trace_dossier]
+
+
+def credibility_assets(configs: Configs) -> list[dg.AssetsDefinition]:
+    """The dossier over all traces. It scans the store, so what it reads only draws its edges."""
+    per_trace = [dg.AssetKey(table.name) for table in OF_TRACES]
+    once = [dg.AssetKey(table.name) for table in OF_PLACEMENT]
+
+    @dg.asset(
+        deps=[*per_trace, *once, dg.AssetKey("trace_dossier")],
+        group_name="publish",
+        owners=[OWNER],
+        kinds={"html", "markdown", "json"},
+        code_version=code_version(
+            ("dossier", "plots"),
+            (configs.policies, configs.objective, configs.robustness.shaking, configs.robustness.intervals),
+        ),
+        description="What can be believed over all traces, and why: data/dossiers/credibility/.",
+    )
+    def credibility_dossier(
+        context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]
+    ) -> dg.MaterializeResult[None]:
+        instance = context.instance
+        known = sorted(instance.get_dynamic_partitions(traces.name or ""))
+        found = {trace: gather(instance, project.store, per_trace, trace) for trace in known}
+        placed = gather(instance, project.store, once, None)
+        everything = [*found.values(), placed]
+        problems = [error for each in everything for error in each.errors]
+        for trace, each in found.items():
+            problems += _sources(project, each.tables, trace)
+        lineage = {item.record_id: item for each in everything for item in each.lineage}
+        evidence = AcrossEvidence(
+            traces=tuple(known),
+            tables={trace: each.tables for trace, each in found.items()},
+            placement=placed.tables,
+            missing=tuple(error for error in problems if error.found == NEVER_MADE),
+            errors=tuple(error for error in problems if error.found != NEVER_MADE),
+            policies=configs.policies,
+            objective=configs.objective,
+            seeds={
+                "shaken replicas": configs.robustness.shaking.seed,
+                "weeks drawn anew": configs.robustness.intervals.seed,
+            },
+            sources={
+                trace: source_files(each.tables[RAW_TRACE.name])
+                for trace, each in found.items()
+                if RAW_TRACE.name in each.tables
+            },
+            lineage=tuple(lineage[record_id] for record_id in sorted(lineage)),
+            environment=environment(),
+            generated_at=datetime.now(UTC),
+        )
+        for error in evidence.errors:
+            context.log.error(error.sentence)
+        dossier = build_credibility_dossier(evidence)
+        written = write_dossier(project.credibility.parent, dossier)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(dossier.substance_sha256),
+            metadata={
+                "dagster/uri": dg.MetadataValue.path(str(written.html)),
+                "traces_count": len(known),
+                "missing_count": len(evidence.missing),
+                "errors_count": len(evidence.errors),
+            },
+        )
+
+    return [credibility_dossier]
 
 
 def _sources(project: Project, tables: dict[str, pl.DataFrame], trace_id: str) -> list[ArtefactError]:

@@ -7,6 +7,7 @@ app.py      the command itself, how it ends     graph.py    demo, run, traces, f
 reading.py  a trace named on the command line   files.py    ingest, replay, whatif: one file, without Dagster
 asked.py    options that several commands have  results.py  query
 differ.py   differ                              told.py     what it says in the terminal
+dossier.py  dossier
 forecast.py  forecast                           placement.py  placement predict, placement run
 """
 

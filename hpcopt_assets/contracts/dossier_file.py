@@ -76,8 +76,23 @@ class FigurePart(Frozen):
     assets: tuple[str, ...]
 
 
+class LinkPart(Frozen):
+    """A document beside this one, by its relative address."""
+
+    text: str
+    href: str
+
+
+class LinksPart(Frozen):
+    """A list of links."""
+
+    kind: Literal["links"] = "links"
+    links: tuple[LinkPart, ...]
+
+
 Part = Annotated[
-    HeadingPart | ParagraphPart | PointsPart | TablePart | FigurePart, Field(discriminator="kind")
+    HeadingPart | ParagraphPart | PointsPart | TablePart | FigurePart | LinksPart,
+    Field(discriminator="kind"),
 ]
 
 

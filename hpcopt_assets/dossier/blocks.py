@@ -97,7 +97,22 @@ class Figure:
     assets: tuple[str, ...] = ()
 
 
-Block = Heading | Paragraph | Bullets | Table | Figure
+@dataclass(frozen=True)
+class Link:
+    """A document beside this one: what it is called, and its relative address, already quoted."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Links:
+    """A list of links."""
+
+    links: tuple[Link, ...]
+
+
+Block = Heading | Paragraph | Bullets | Table | Figure | Links
 
 
 def caption_of(block: Table | Figure) -> str:

@@ -85,8 +85,8 @@ def _terms(evidence: TraceEvidence) -> Paragraph:
         f"A job's bounded slowdown is (wait + runtime) / max(runtime, {measures.tau_s} s), at least 1: by "
         "what factor waiting stretched it. Nineteen of twenty jobs do not exceed its 95th percentile "
         "(p95_bsld). Jain's index of service (jain_service) is over users' mean bounded slowdowns: 1 where "
-        "all fare alike, near 0 where few bear it all. A candidate is a policy that a site could run in "
-        f"place of {evidence.objective.claims.baseline}, the baseline; a bound knows what no scheduler can know."
+        "all fare alike, near 0 where few bear it all. A candidate is a policy that a site could run instead "
+        f"of {evidence.objective.claims.baseline}, the baseline; a bound knows what no scheduler can know."
     )
 
 

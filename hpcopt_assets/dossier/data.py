@@ -19,7 +19,7 @@ from hpcopt_assets.contracts import dossier_file as df
 from hpcopt_assets.contracts.columns import DType
 from hpcopt_assets.contracts.columns import Table as Contract
 from hpcopt_assets.contracts.lineage import ArtefactError, Materialization, SourceFile
-from hpcopt_assets.dossier.blocks import Block, Bullets, Document, Figure, Heading, Paragraph, Table
+from hpcopt_assets.dossier.blocks import Block, Bullets, Document, Figure, Heading, Links, Paragraph, Table
 
 NOT_TOLD = {("forecast_scores", "note"), ("raw_trace", "entry")}
 # Table and column in which names of people stand.
@@ -87,6 +87,8 @@ def _part(block: Block) -> df.Part:
             return df.ParagraphPart(tone=tone.value, text=text)
         case Bullets(items):
             return df.PointsPart(points=tuple(df.Point(lead=item.lead, text=item.text) for item in items))
+        case Links(links):
+            return df.LinksPart(links=tuple(df.LinkPart(text=link.text, href=link.href) for link in links))
         case Table(caption, columns, rows, assets):
             names = tuple(column.name for column in columns)
             return df.TablePart(caption=caption, assets=assets, columns=names, rows=rows)

@@ -21,8 +21,8 @@ def errors_in_evidence(errors: Sequence[ArtefactError]) -> list[Block]:
     return [
         Heading(2, "Errors in the evidence"),
         Paragraph(
-            f"ERROR: {plural(len(errors), 'artefact')} behind this dossier cannot be read, or is not what "
-            "was recorded. What rests on it is left out below, or can no longer be checked.",
+            f"ERROR: {plural(len(errors), 'artefact')} behind this dossier cannot be read as recorded. What "
+            "rests on it is left out below, or can no longer be checked.",
             Tone.ERROR,
         ),
         Table("What is wrong.", columns, rows),

@@ -17,6 +17,7 @@ from hpcopt_assets.dossier.blocks import (
     Heading,
     Item,
     Kind,
+    Links,
     Paragraph,
     Table,
     Tone,
@@ -105,6 +106,9 @@ def _block(block: Block) -> str:
             return f"<p>{_text(text)}</p>"
         case Bullets(items):
             return "<ul>\n" + "\n".join(f"<li>{_item(item)}</li>" for item in items) + "\n</ul>"
+        case Links(links):
+            listed = (f'<li><a href="{html.escape(link.href)}">{_text(link.text)}</a></li>' for link in links)
+            return "<ul>\n" + "\n".join(listed) + "\n</ul>"
         case Table():
             return _table(block)
         case Figure(svg=svg, title=title):

@@ -16,6 +16,7 @@ from hpcopt_assets.dossier.blocks import (
     Heading,
     Item,
     Kind,
+    Links,
     Paragraph,
     Table,
     Tone,
@@ -48,6 +49,8 @@ def _block(block: Block) -> str:
             return _opening(text)
         case Bullets(items):
             return "\n".join(f"- {_item(item)}" for item in items)
+        case Links(links):
+            return "\n".join(f"- [{escape(link.text)}]({link.href})" for link in links)
         case Table():
             return _table(block)
         case Figure(file_name=file_name, title=title):

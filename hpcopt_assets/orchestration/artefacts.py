@@ -16,9 +16,11 @@ import polars as pl
 
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.lineage import ArtefactError, Materialization, SourceFile
+from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE, TABLES
 from hpcopt_assets.orchestration.io import part_path
 from hpcopt_assets.orchestration.provenance import ancestry, latest
 
+NEVER_MADE = "never materialized"
 DIGITS = 12
 # Of a hash, in a sentence.
 
@@ -47,9 +49,7 @@ def gather(
         record = latest(instance, key, partition)
         if record is None:
             errors.append(
-                ArtefactError(
-                    key.to_user_string(), partition, "never materialized", "a record in the event log"
-                )
+                ArtefactError(key.to_user_string(), partition, NEVER_MADE, "a record in the event log")
             )
             continue
         made.append(record)
@@ -97,10 +97,17 @@ def _read(store: Path, record: Materialization) -> pl.DataFrame | ArtefactError:
         return wrong
     path = part_path(store, tuple(record.asset.split("/")), record.partition)
     try:
-        return pl.read_parquet(path, hive_partitioning=False, glob=False)
+        found = pl.read_parquet(path, hive_partitioning=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
-        found = f"unreadable ({' '.join(str(error).split())[:120]})"
-        return ArtefactError(record.asset, record.partition, found, "a parquet file")
+        told = f"unreadable ({' '.join(str(error).split())[:120]})"
+        return ArtefactError(record.asset, record.partition, told, "a parquet file")
+    needed = TABLES.get(record.asset, REPLAY_SCHEDULE).names
+    # A policy's schedule bears the policy's name.
+    if tuple(found.columns) != needed:
+        other = sorted({*found.columns}.symmetric_difference(needed))
+        told = f"columns of another version of this program ({', '.join(other) or 'in another order'})"
+        return ArtefactError(record.asset, record.partition, told, "a table made by this one: run it again")
+    return found
 
 
 def _other_than_recorded(store: Path, record: Materialization) -> ArtefactError | None:

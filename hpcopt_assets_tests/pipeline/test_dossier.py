@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -12,9 +13,11 @@ import dagster as dg
 import jsonschema
 import pytest
 
+from hpcopt_assets.contracts import tables
+from hpcopt_assets.contracts.makers import flag
 from hpcopt_assets.contracts.schemas import all_json_schemas
 from hpcopt_assets.orchestration.io import part_path
-from hpcopt_assets.orchestration.jobs import TRACE_JOB
+from hpcopt_assets.orchestration.jobs import PUBLISH_JOB, TRACE_JOB
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.runner import PARTITIONS
 from hpcopt_assets_tests.pipeline.conftest import RunTrace, swf
@@ -104,3 +107,54 @@ def test_a_wiped_record_is_an_error_in_the_dossier(
     assert errors["fidelity_verdicts"] == "never materialized"
     assert "no record of shaken_measures" in errors["robustness"]
     assert dossier_of(project)["lineage"]
+
+
+def publish(instance: dg.DagsterInstance, defs: dg.Definitions, project: Project) -> dict[str, Any]:
+    """The dossier over all traces, made from what there is."""
+    job, only = defs.resolve_job_def(PUBLISH_JOB), [dg.AssetKey("credibility_dossier")]
+    assert job.execute_in_process(instance=instance, asset_selection=only).success
+    found: dict[str, Any] = json.loads(project.credibility.with_suffix(".json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_dossier_over_all_traces_tells_what_there_is_and_what_is_missing(
+    project: Project, run_trace: RunTrace, instance: dg.DagsterInstance, defs: dg.Definitions
+) -> None:
+    assert "nothing can be told" in json.dumps(publish(instance, defs, project))
+    for name, jobs in (("a", 60), ("b", 30)):
+        (project.raw / f"{name}.swf").write_text(swf(jobs))
+        assert run_trace(name).success
+    instance.add_dynamic_partitions(PARTITIONS, ["never_run"])
+    flip(part_path(project.store, ("claim_verdicts",), "b"))
+    told = publish(instance, defs, project)
+    assert [(error["asset"], error["partition"]) for error in told["errors"]] == [("claim_verdicts", "b")]
+    missing = next(part for part in told["content"] if part.get("caption") == "Tables that were never made.")
+    assert ["robustness", "never_run"] in missing["rows"]
+    assert ["placement_scores", "none"] in missing["rows"]
+    assert not [row for row in missing["rows"] if row[1] in ("a", "b")]
+    of = {table["asset"] for table in told["tables"]}
+    assert {"claim_verdicts/a", "robustness/a", "robustness/b"} < of
+    assert "claim_verdicts/b" not in of
+    assert {source["trace_id"] for source in told["sources"]} == {"a", "b"}
+    made = {(item["asset"], item["partition"]) for item in told["lineage"]}
+    assert {("raw_trace", "a"), ("raw_trace", "b"), ("shaken_measures", "b")} < made
+    again = publish(instance, defs, project)
+    assert told.pop("provenance") != again.pop("provenance")
+    assert told == again
+
+
+def test_a_table_of_another_version_is_an_error_and_no_crash(
+    project: Project,
+    run_trace: RunTrace,
+    instance: dg.DagsterInstance,
+    defs: dg.Definitions,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A store that was made before a column was added holds tables that are what was recorded, and older."""
+    (project.raw / "a.swf").write_text(swf())
+    assert run_trace("a").success
+    table = tables.TABLES["robustness"]
+    newer = dataclasses.replace(table, columns=(*table.columns, flag("is_new", "whether it is new")))
+    monkeypatch.setitem(tables.TABLES, "robustness", newer)
+    found = {error["asset"]: error["found"] for error in publish(instance, defs, project)["errors"]}
+    assert found == {"robustness": "columns of another version of this program (is_new)"}

@@ -8,6 +8,7 @@ from hpcopt_assets.definitions import build_definitions
 from hpcopt_assets.orchestration import provenance
 from hpcopt_assets.orchestration.project import Project
 
+DOSSIERS = {"trace_dossier", "credibility_dossier"}
 MEASURED = {
     "replay_measures",
     "estimate_accounting",
@@ -16,7 +17,7 @@ MEASURED = {
     "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
-    "trace_dossier",
+    *DOSSIERS,
 }
 
 
@@ -40,7 +41,7 @@ def code_versions() -> dict[str, str | None]:
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {"robustness", "claim_verdicts", "recommendation", "trace_dossier"},
+            {"robustness", "claim_verdicts", "recommendation", *DOSSIERS},
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -55,7 +56,7 @@ def code_versions() -> dict[str, str | None]:
                 "policy_closeness",
                 "recommendation",
                 "claim_verdicts",
-                "trace_dossier",
+                *DOSSIERS,
             },
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
@@ -63,8 +64,8 @@ def code_versions() -> dict[str, str | None]:
         ("placement", "batch_rows: 4096", "batch_rows: 2048", {"placement_predictions"}),
         ("placement", "leaves: 31", "leaves: 15", {"placement_model", "placement_scores", "placement_study"}),
         ("placement", "ceiling_draws: 40", "ceiling_draws: 50", {"placement_scores"}),
-        ("robustness", "recorded: 200", "recorded: 100", {"shaken_measures", "trace_dossier"}),
-        ("robustness", "draws: 1000", "draws: 2000", {"robustness", "trace_dossier"}),
+        ("robustness", "recorded: 200", "recorded: 100", {"shaken_measures", *DOSSIERS}),
+        ("robustness", "draws: 1000", "draws: 2000", {"robustness", *DOSSIERS}),
         ("robustness", "threads: all", "threads: 1", set()),
         ("forecast", "folds: 6", "folds: 5", {"feature_splits", "trace_dossier"}),
         ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates", "trace_dossier"}),
