@@ -60,7 +60,8 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
   html { font-size: 9.5pt; }
   body { margin: 0; padding: 0; max-width: none; }
   h2, h3, caption, p:has(+ .scroll), h3 + p { break-after: avoid; }
-  figure, .scroll, tr, li, p { break-inside: avoid; }
+  figure, .scroll, table, tr, li, p { break-inside: avoid; }
+  .long, .long table { break-inside: auto; }
   thead { display: table-header-group; }
   .scroll { overflow: visible; }
   table { font-size: 7.8pt; }
@@ -70,6 +71,8 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 # Content-Security-Policy: should anything ever slip in, a browser will neither run nor fetch it.
+LONG_ROWS = 15
+# A table of more may be broken over pages, between rows and with its head repeated.
 LOOKS = {
     Verdict.PASS.value: "good",
     Verdict.FAIL.value: "bad",
@@ -136,7 +139,7 @@ def _table(table: Table) -> str:
         for row in table.rows
     )
     return (
-        f'<div class="scroll"><table>\n<caption>{_text(caption_of(table))}</caption>\n'
+        f'<div class="scroll{" long" if len(table.rows) > LONG_ROWS else ""}"><table>\n<caption>{_text(caption_of(table))}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 

@@ -19,6 +19,7 @@ from hpcopt_assets.plots.forest import Interval, Panel, forest
 from hpcopt_assets.plots.forest import Row as Bar
 
 SHOWN = (Window.STEADY, Window.CONFIRMATION)
+JUDGED = {Window.STEADY: ClaimCriterion.SELECTION, Window.CONFIRMATION: ClaimCriterion.CONFIRMATION}
 
 
 def robustness(evidence: TraceEvidence) -> list[Block]:
@@ -44,9 +45,9 @@ def _in_words(evidence: TraceEvidence) -> list[Block]:
     how = Paragraph(
         "One replay of one log may owe its result to chance, so each comparison was made again, twice. "
         f"Shaken: on {many} copies of the trace in which each job's runtime and request are up to "
-        f"{share(shaking.runtime_spread)} longer or shorter, and its release is moved by up to "
-        f"{share(shaking.release_gap_ratio)} of the median gap between releases (at least by up to "
-        f"{plural(shaking.min_release_shift_s, 'second')}). Nobody could have told these from the log "
+        f"{share(shaking.runtime_spread)} longer or shorter, and its release is moved either way by up "
+        f"to {share(shaking.release_gap_ratio)} of the median gap between releases, or by up to "
+        f"{plural(shaking.min_release_shift_s, 'second')} where that is more. Nobody could have told these from the log "
         f"beforehand. Other weeks: over the {plural(blocks_count, 'week')} of the window drawn anew, with "
         "replacement, as if other weeks of the same kind had come. A gain survives where the whole interval "
         f"({share(intervals.confidence)}) lies on the better side of zero. Neither shows another site, nor a "
@@ -102,8 +103,7 @@ def _table(evidence: TraceEvidence, window: Window, order: list[str]) -> Table:
         Column("better in replicas", Kind.NUMBER),
         Column("is the replay typical?"),
         Column("the gain"),
-        Column("chosen?", Kind.VERDICT),
-        Column("confirmed?", Kind.VERDICT),
+        Column("chosen?" if window is Window.STEADY else "confirmed?", Kind.VERDICT),
     )
     changes = [evidence.change(policy, window) for policy in order]
     levels = sorted({share(row["confidence"]) for row in changes})
@@ -115,11 +115,11 @@ def _table(evidence: TraceEvidence, window: Window, order: list[str]) -> Table:
         "within the shaken interval. Chosen: meets every demand on the first part of the window. Confirmed: "
         "better by both intervals on the rest."
     )
-    rows = tuple(_line(evidence, row) for row in changes)
+    rows = tuple(_line(evidence, row, window) for row in changes)
     return Table(caption, columns, rows, (ROBUSTNESS.name, SHAKEN_MEASURES.name, CLAIM_VERDICTS.name))
 
 
-def _line(evidence: TraceEvidence, row: Row) -> tuple[str, ...]:
+def _line(evidence: TraceEvidence, row: Row, window: Window) -> tuple[str, ...]:
     policy = row["policy"]
     return (
         policy,
@@ -130,8 +130,7 @@ def _line(evidence: TraceEvidence, row: Row) -> tuple[str, ...]:
         share(row["improved_ratio"]),
         _typical(row),
         survival(row).value,
-        evidence.claim(policy, ClaimCriterion.SELECTION)["verdict"],
-        evidence.claim(policy, ClaimCriterion.CONFIRMATION)["verdict"],
+        evidence.claim(policy, JUDGED[window])["verdict"],
     )
 
 
