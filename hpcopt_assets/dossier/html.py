@@ -138,8 +138,9 @@ def _table(table: Table) -> str:
         + "</tr>"
         for row in table.rows
     )
+    length = " long" if len(table.rows) > LONG_ROWS else ""
     return (
-        f'<div class="scroll{" long" if len(table.rows) > LONG_ROWS else ""}"><table>\n<caption>{_text(caption_of(table))}</caption>\n'
+        f'<div class="scroll{length}"><table>\n<caption>{_text(caption_of(table))}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 
