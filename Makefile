@@ -42,7 +42,7 @@ schemas: $(RUN_STAMP)  ## Write schemas/ from the contracts
 	@$(BIN)/hpcopt schemas --out schemas
 
 clean:  ## Remove the environment and everything the graph made (not data/raw)
-	rm -rf $(VENV) .dagster data/store data/dossiers data/profiles data/forecasts data/placement data/hpcopt.duckdb
+	rm -rf $(VENV) .dagster data/store data/dossiers data/profiles data/forecasts data/stress data/placement data/hpcopt.duckdb
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)

@@ -22,6 +22,7 @@ from hpcopt_assets.assets.ingest import ingest_assets
 from hpcopt_assets.assets.placement import placement_assets
 from hpcopt_assets.assets.profile import profile_assets
 from hpcopt_assets.assets.simulate import simulate_assets
+from hpcopt_assets.assets.stress import stress_assets
 from hpcopt_assets.assets.warehouse import warehouse_assets
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.orchestration.configs import load_configs
@@ -62,6 +63,7 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
         *simulate_assets(configs),
         *fidelity_assets(configs),
         *claims_assets(configs),
+        *stress_assets(configs),
         *dossier_assets(configs),
     ]
     once = placement_assets(configs, project)

@@ -179,6 +179,38 @@ def robustness_work(path: Path, replicas: int) -> Work:
     return work
 
 
+def stress_work(path: Path) -> Work:
+    """Every scenario at three severities, replayed under six policies, checked and judged."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import polars as pl
+
+    from hpcopt_assets.claims.stress import StressJudge
+    from hpcopt_assets.measures.capacity import Capacity
+    from hpcopt_assets.orchestration.configs import load_configs
+    from hpcopt_assets.orchestration.cores import cores
+    from hpcopt_assets.orchestration.project import find_project
+    from hpcopt_assets.simulate.world import World
+    from hpcopt_assets.stress.cases import Stressed, cases
+
+    configs, jobs = load_configs(find_project().configs), pl.read_parquet(path)
+    policies, capacity = [configs.policy(name) for name in COMPARED], Capacity(capacity_in(path))
+    as_it_is = Stressed(jobs, capacity, any_estimates(jobs))
+
+    def work() -> object:
+        made = cases(jobs, capacity, as_it_is.estimates, configs.stress.scenarios)
+        with ThreadPoolExecutor(cores("all")) as pool:
+            judge: StressJudge[Stressed] = StressJudge(
+                policies,
+                configs.objective,
+                lambda found: World(found.jobs, found.capacity, found.estimates).checked,
+                pool,
+            )
+            return judge.table("bench", as_it_is, made)
+
+    return work
+
+
 def forecast_work(path: Path) -> Work:
     """Features, folds, models, estimates, scores and figures of a trace."""
     import polars as pl
@@ -204,7 +236,12 @@ def features_work(path: Path) -> Work:
 
 def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     """One case, in this process."""
-    makers = {"ingest": ingest_work, "features": features_work, "forecast": forecast_work}
+    makers = {
+        "ingest": ingest_work,
+        "features": features_work,
+        "forecast": forecast_work,
+        "stress": stress_work,
+    }
     if kind == "placement":
         work = placement_work(source, int(policy))
     elif kind == "robustness":
@@ -216,7 +253,7 @@ def measure(kind: str, source: str, policy: str) -> dict[str, object]:
     work()
     first_s, peak = time.perf_counter() - start, peak_mb()
     is_large = (
-        kind in ("forecast", "robustness")
+        kind in ("forecast", "robustness", "stress")
         or (kind == "ingest" and Path(source).stat().st_size > LARGE_BYTES)
         or (source == "train" and int(policy) > TRAINED_ROWS)
     )
@@ -258,6 +295,7 @@ def cases(folder: Path) -> Iterator[Case]:
             run_self("--make", str(log), "0", str(path))
             yield "features", str(path), ""
             yield "forecast", str(path), ""
+            yield "stress", str(path), ""
             yield from (("robustness", str(path), str(count)) for count in REPLICAS)
             yield from replays(path)
     else:

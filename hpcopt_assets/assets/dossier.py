@@ -41,6 +41,8 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         configs.forecast.calibration,
         configs.forecast.scores,
         configs.forecast.importance,
+        configs.stress.scenarios,
+        configs.sensitivity.settings,
     )
 
     @dg.asset(
@@ -66,6 +68,8 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
             fidelity_config=configs.fidelity,
             robustness_config=configs.robustness,
             forecast_config=configs.forecast,
+            stress_config=configs.stress,
+            sensitivity_config=configs.sensitivity,
             lineage=found.lineage,
             environment=environment(),
             generated_at=datetime.now(UTC),

@@ -20,6 +20,7 @@ from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen, Part, PolicyId, Ratio, Seconds, Words
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
+from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.contracts.vocabulary import (
@@ -296,5 +297,7 @@ CONFIG_MODELS: dict[str, type[Frozen]] = {
     "placement": PlacementConfig,
     "forecast": ForecastConfig,
     "robustness": RobustnessConfig,
+    "stress": StressConfig,
+    "sensitivity": SensitivityConfig,
 }
 # configs/<name>.yaml -> the one model that reads it.

@@ -35,6 +35,7 @@ from hpcopt_assets.contracts.measure_columns import MEASURES
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_TABLES
 from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS, SHAKEN_MEASURES
+from hpcopt_assets.contracts.stress_tables import STRESS_TABLES
 
 WAIT_RULE = Rule(
     "wait_is_start_minus_release",
@@ -414,5 +415,6 @@ TABLES: dict[str, Table] = {
         SHAKEN_MEASURES,
         ROBUSTNESS,
         RECOMMENDATION,
+        *STRESS_TABLES,
     )
 }

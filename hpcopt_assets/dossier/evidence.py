@@ -28,6 +28,8 @@ from hpcopt_assets.contracts.lineage import ArtefactError, Materialization, Sour
 from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
+from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
+from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
 from hpcopt_assets.contracts.tables import (
     CLAIM_VERDICTS,
     FIDELITY_VERDICTS,
@@ -69,6 +71,8 @@ READ = (
     RUNTIME_IMPORTANCE,
     FORECAST_SCORES,
     ESTIMATE_ACCOUNTING,
+    SENSITIVITY,
+    STRESS_REPLAYS,
 )
 # The tables that a trace's dossier rests on, beside the schedules.
 
@@ -91,6 +95,8 @@ class TraceEvidence:
     fidelity_config: FidelityConfig
     robustness_config: RobustnessConfig
     forecast_config: ForecastConfig
+    stress_config: StressConfig
+    sensitivity_config: SensitivityConfig
     lineage: tuple[Materialization, ...]
     environment: Mapping[str, str]
     generated_at: datetime
@@ -109,6 +115,8 @@ class TraceEvidence:
             "fidelity": self.fidelity_config,
             "robustness": self.robustness_config,
             "forecast": self.forecast_config,
+            "stress": self.stress_config,
+            "sensitivity": self.sensitivity_config,
         }
         return {name: file.model_dump(mode="json", exclude={"threads"}) for name, file in files.items()}
 
@@ -122,6 +130,7 @@ class TraceEvidence:
             "fit of the forecasts": forecast.model.seed,
             "importance of features": forecast.importance.seed,
             "intervals of the forecasts' scores": forecast.scores.seed,
+            "stressed traces": self.stress_config.scenarios.seed,
         }
 
     def table(self, asset: str) -> pl.DataFrame:

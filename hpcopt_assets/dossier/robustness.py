@@ -49,8 +49,8 @@ def _in_words(evidence: TraceEvidence) -> list[Block]:
         f"to {share(shaking.release_gap_ratio)} of the median gap between releases, or by up to "
         f"{plural(shaking.min_release_shift_s, 'second')} where that is more. Nobody could have told these "
         f"from the log beforehand. Other weeks: over the {plural(blocks_count, 'week')} of the window drawn "
-        "anew, with replacement, as if other weeks of the same kind had come. A gain survives where the whole "
-        "interval "
+        "anew, with replacement, as if other weeks of the same kind had come. A gain survives where the "
+        "whole interval "
         f"({share(intervals.confidence)}) lies on the better side of zero. Neither shows another site, nor a "
         "site whose users change what they do."
     )

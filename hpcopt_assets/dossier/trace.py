@@ -23,6 +23,7 @@ from hpcopt_assets.dossier.periods import closest, quarters
 from hpcopt_assets.dossier.pictures import pictures
 from hpcopt_assets.dossier.robustness import robustness
 from hpcopt_assets.dossier.summary import summary
+from hpcopt_assets.dossier.trials import sensitivity, stress
 
 CHAPTERS: tuple[tuple[str, Callable[[TraceEvidence], list[Block]]], ...] = (
     ("Policies at a glance", comparisons.at_a_glance),
@@ -33,6 +34,8 @@ CHAPTERS: tuple[tuple[str, Callable[[TraceEvidence], list[Block]]], ...] = (
     ("Is a replay like what was observed?", comparisons.fidelity),
     ("Is it like the record in every quarter?", quarters),
     ("Which policy's replay is closest?", closest),
+    ("Does a verdict hang on one decision?", sensitivity),
+    ("What if the workload were another?", stress),
     ("How good are the forecasts of runtimes?", forecasts),
     ("What is not modelled", accounts.not_modelled),
     ("What was read", accounts.what_was_read),

@@ -1,6 +1,6 @@
 """Burstiness of arrivals: how far they are from coming at random at a constant rate.
 
-In:  instants or gaps in seconds.   Out: one number that is 1 for a Poisson process; None for too few.
+In:  instants or gaps in seconds.   Out: one number, 1 for a Poisson process or a clock; None for too few.
 """
 
 from __future__ import annotations
@@ -48,3 +48,21 @@ def dispersion(at_s: IntArray, period_s: int) -> Dispersion | None:
     mean = counts.sum() / periods
     variance = (((counts - mean) ** 2).sum() + (periods - counts.size) * mean**2) / (periods - 1)
     return Dispersion(float(variance / mean), periods)
+
+
+def window_of(at_s: IntArray, windows: int) -> IntArray:
+    """In which of `windows` equal parts of the time from first to last each instant lies, from 0."""
+    first = int(at_s.min())
+    return (at_s - first) * windows // (int(at_s.max()) - first + 1)
+
+
+def arrival_peak(at_s: IntArray, windows: int) -> float | None:
+    """Events in the busiest of `windows` equal parts of the time, over the mean of all: 1 for a clock.
+
+    Parts of the time, not hours: the same events twice as slow have the same peak. None without events.
+    `at_s` in any order.
+    """
+    if at_s.size == 0:
+        return None
+    busiest = np.unique(window_of(at_s, windows), return_counts=True)[1].max()
+    return float(busiest * windows / at_s.size)

@@ -48,6 +48,12 @@ def top_share(values: FloatArray, part: float) -> float | None:
     return min(1.0, float(np.partition(share, share.size - largest)[-largest:].sum()))
 
 
+def largest_share(values: FloatArray) -> float | None:
+    """Share of the total that the largest value holds."""
+    share = _shares(values)
+    return None if share is None else float(share.max())
+
+
 def count_of(part: float, n: int) -> int:
     """`part` (a ratio) of n things, rounded down, as if the ratio were exact: 0.29 of 100 are 29."""
     return int(part * n + 1e-9)

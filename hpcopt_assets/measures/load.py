@@ -11,10 +11,26 @@ from typing import NamedTuple
 import numpy as np
 
 from hpcopt_assets.measures.capacity import Capacity
-from hpcopt_assets.measures.schedule import FloatArray, Schedule
+from hpcopt_assets.measures.schedule import FloatArray, IntArray, Schedule
 from hpcopt_assets.measures.window import Span, seconds_within, tail_span
 
 SECONDS_PER_HOUR = 3600
+
+
+def offered_load(
+    release_s: IntArray, runtime_s: IntArray, procs: IntArray, capacity: Capacity
+) -> float | None:
+    """Processor-seconds asked for over those the machine has between first and last release.
+
+    None where that is no time, or there is no machine meanwhile.
+    """
+    if release_s.size == 0:
+        return None
+    span = Span(int(release_s.min()), int(release_s.max()))
+    if span.seconds == 0 or capacity.mean_over(span) == 0:
+        return None
+    work = (procs.astype(np.float64) * runtime_s).sum()
+    return float(work / (capacity.mean_over(span) * span.seconds))
 
 
 class LateBacklog(NamedTuple):

@@ -1,6 +1,7 @@
 """Requested runtimes, what stands in for a missing one, and which runtimes are known to whom.
 
-In:  a `trace_jobs` frame in trace order.   Out: a limit a job, and whether it is a stand-in; requested ends.
+In:  a `trace_jobs` frame in trace order.
+Out: a limit a job, and whether it is a stand-in; requested ends; requests over runtimes.
 Not here: what a policy believes (simulate/) or a model predicts (forecast/).
 """
 
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from hpcopt_assets.contracts.vocabulary import JobState, RequestKind
-from hpcopt_assets.measures.schedule import IntArray
+from hpcopt_assets.measures.schedule import FloatArray, IntArray
 
 DEFAULT_LIMIT_S = 86_400
 # Stands in for a request when no earlier job of the trace has one.
@@ -71,6 +72,14 @@ def expected_end_s(start_s: IntArray, limit_s: IntArray, now_s: int) -> IntArray
     every_100_h = (beyond // HOURS_100_S + 1) * HOURS_100_S
     ahead: IntArray = np.where(place < len(EXTENSIONS_S), listed, every_100_h)
     return start_s + limit_s + ahead
+
+
+def request_over_runtime(request_s: IntArray, runtime_s: IntArray) -> FloatArray:
+    """How many times its runtime each job asked for.
+
+    A runtime of 0 is one of less than half a second: it counts as a second, so that no job is left out.
+    """
+    return request_s / np.maximum(runtime_s, 1)
 
 
 def has_runtime() -> pl.Expr:

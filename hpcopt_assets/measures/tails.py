@@ -1,6 +1,6 @@
 """How heavy a tail is: does the chance of a value beyond x fall like a power of x, and of which?
 
-In:  values.   Out: the tail index with its interval; None where there is no such tail to speak of.
+In:  values.   Out: the tail index with its interval, p99 over median; None where there is no such tail.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hpcopt_assets.measures.schedule import FloatArray
+from hpcopt_assets.measures.schedule import FloatArray, IntArray
 
 NORMAL_95 = 1.959963984540054
 # 97.5 % point of the standard normal distribution: two-sided intervals of 95 %.
@@ -48,3 +48,11 @@ def hill_index(values: FloatArray, tail_count: int) -> TailIndex | None:
     alpha = tail_count / logs
     half = alpha * NORMAL_95 / math.sqrt(tail_count)
     return TailIndex(alpha, alpha - half, alpha + half, tail_count)
+
+
+def tail_ratio(values: FloatArray | IntArray) -> float | None:
+    """99th percentile over median (linear interpolation); None without values, or where the median is 0."""
+    if values.size == 0:
+        return None
+    median, high = np.percentile(values, [50, 99])
+    return float(high / median) if median > 0 else None

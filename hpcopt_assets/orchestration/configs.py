@@ -30,6 +30,7 @@ from hpcopt_assets.contracts.forecast_config import ForecastConfig
 from hpcopt_assets.contracts.frozen import Frozen
 from hpcopt_assets.contracts.placement_config import PlacementConfig
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
+from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
 from hpcopt_assets.contracts.synthetic_config import SyntheticConfig
 from hpcopt_assets.contracts.traces_config import TracesConfig
 
@@ -48,6 +49,8 @@ class Configs:
     placement: PlacementConfig
     forecast: ForecastConfig
     robustness: RobustnessConfig
+    stress: StressConfig
+    sensitivity: SensitivityConfig
 
     def policy(self, policy_id: str) -> Policy:
         """The policy of that id; ConfigError lists those there are."""

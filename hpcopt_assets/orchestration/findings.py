@@ -66,6 +66,8 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
         say(f"Profile         {project.profiles / trace_id} (figures)")
         if (project.forecasts / trace_id).is_dir():
             say(f"Forecasts       {project.forecasts / trace_id} (figures)")
+        if (project.stress / trace_id).is_dir():
+            say(f"Stress          {project.stress / trace_id} (figures)")
     policy_id = configs.objective.claims.baseline
     source = known_traces(project.raw, configs.traces)[trace_ids[0]][0]
     hpcopt = _shown(Path(sys.executable).with_name("hpcopt"))

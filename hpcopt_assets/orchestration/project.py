@@ -60,6 +60,11 @@ class Project:
         return self.home / "data" / "forecasts"
 
     @property
+    def stress(self) -> Path:
+        """One folder of figures a trace."""
+        return self.home / "data" / "stress"
+
+    @property
     def duckdb(self) -> Path:
         """The catalog of views over the store."""
         return self.home / "data" / "hpcopt.duckdb"

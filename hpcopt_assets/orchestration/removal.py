@@ -33,6 +33,7 @@ def made_of(project: Project, trace_id: str) -> list[Path]:
             project.dossier_of(trace_id).parent,
             project.profiles / trace_id,
             project.forecasts / trace_id,
+            project.stress / trace_id,
         )
         if path.is_dir()
     ]

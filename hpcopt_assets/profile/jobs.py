@@ -11,6 +11,7 @@ import polars as pl
 from hpcopt_assets.contracts.config import ProfileConfig
 from hpcopt_assets.contracts.vocabulary import JobState, ProfileMeasure, ProfileTopic
 from hpcopt_assets.measures.inequality import count_of, top_share
+from hpcopt_assets.measures.requests import request_over_runtime
 from hpcopt_assets.measures.schedule import FloatArray
 from hpcopt_assets.measures.tails import hill_index
 from hpcopt_assets.profile.rows import ALL, Row, unknown
@@ -130,8 +131,7 @@ def _requests(jobs: pl.DataFrame, ended: pl.DataFrame) -> list[Row]:
         .drop_nulls()
     )
     request, runtime = (both[name].to_numpy() for name in both.columns)
-    # A runtime of 0 is one of less than half a second: it counts as a second, so that no job is left out.
-    ratio = request / np.maximum(runtime, 1)
+    ratio = request_over_runtime(request, runtime)
     return [
         *spread(topic, ProfileMeasure.REQUEST_OVER_RUNTIME, ratio, nothing),
         _share(topic, ProfileMeasure.AT_REQUEST_SHARE, int((runtime == request).sum()), ratio.size, nothing),

@@ -12,7 +12,7 @@ import polars as pl
 
 from hpcopt_assets.contracts.vocabulary import ProfileMeasure, ProfileTopic
 from hpcopt_assets.measures.fairness import total_by_user
-from hpcopt_assets.measures.inequality import gini, herfindahl
+from hpcopt_assets.measures.inequality import gini, herfindahl, largest_share
 from hpcopt_assets.measures.schedule import NO_USER, FloatArray, IntArray
 from hpcopt_assets.profile.jobs import WORK
 from hpcopt_assets.profile.rows import ALL, Row, unknown
@@ -61,13 +61,8 @@ def user_rows(jobs: pl.DataFrame, users: Users) -> list[Row]:
     ]
 
 
-def _largest(held: FloatArray) -> float | None:
-    total = float(held.sum())
-    return float(held.max()) / total if total > 0.0 else None
-
-
 _MEASURES = {
-    ProfileMeasure.LARGEST_USER_SHARE: _largest,
+    ProfileMeasure.LARGEST_USER_SHARE: largest_share,
     ProfileMeasure.HERFINDAHL: herfindahl,
     ProfileMeasure.GINI: gini,
 }

@@ -15,6 +15,8 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.synthetic_config import LublinModel, UserHabits
 from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.contracts.vocabulary import JobState, QualityFlag, RequestKind
+from hpcopt_assets.measures import load
+from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import BoolArray, IntArray
 from hpcopt_assets.synthetic.lublin import arrivals, cycle_weights, draw_gaps, draw_runtimes, draw_sizes
 from hpcopt_assets.synthetic.users import draw_requests, share_out
@@ -44,10 +46,9 @@ class Workload:
         return self.runtime_s > self.requested_s
 
     @property
-    def offered_load(self) -> float:
+    def offered_load(self) -> float | None:
         """Processor-seconds asked of the machine over those it has between first and last submission."""
-        span_s = int(self.submit_s[-1] - self.submit_s[0])
-        return float((self.procs * self.runtime_s).sum() / (self.capacity_procs * span_s))
+        return load.offered_load(self.submit_s, self.runtime_s, self.procs, Capacity(self.capacity_procs))
 
 
 def make_workload(

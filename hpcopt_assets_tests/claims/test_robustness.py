@@ -235,6 +235,23 @@ def test_each_of_both_evidences_counts_for_the_level():
     assert [row["confidence"] for row in rows] == pytest.approx([0.975, 0.975])
 
 
+@pytest.mark.parametrize("window", ["confirmation", "steady"])
+def test_a_level_is_that_of_the_rest_by_both_evidences(window: str):
+    """Of two that gain in every week, one is worse in some replicas of this window.
+
+    On the rest it is then second, and has a level of its own; elsewhere that does not matter.
+    """
+    waits = {BASELINE: LONG, "easy_sjbf": SHORT, "sjf_backfill": SHORT}
+    replicas = shaken(**{name: [10.0 if name == BASELINE else 8.0] * 40 for name in waits})
+    is_worse = (
+        (pl.col("policy") == "easy_sjbf") & (pl.col("time_window") == window) & (pl.col("replica") < 10)
+    )
+    replicas = replicas.with_columns(p95_bsld=pl.when(is_worse).then(11.0).otherwise("p95_bsld"))
+    found = compared(waits, {}, replicas=replicas)
+    levels = [primary(found, name, "confirmation")["confidence"] for name in ("sjf_backfill", "easy_sjbf")]
+    assert levels == pytest.approx([0.975, 0.95 if window == "confirmation" else 0.975])
+
+
 def test_the_first_part_chooses_and_not_the_whole():
     """One gains in the first part and loses it all later; another gains in the whole, and later alone."""
     is_early = np.arange(JOBS) < 400

@@ -33,6 +33,8 @@ from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS, WINDOWS
 from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
+from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
 from hpcopt_assets.dossier.evidence import TraceEvidence
 from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.trace import build_trace_dossier
@@ -387,6 +389,55 @@ def _scores() -> Iterable[dict[str, Any]]:
     }  # fmt: skip
 
 
+def judged_by_demand(verdict: str) -> dict[str, str]:
+    return {demand.value: verdict for demand in v.DEMANDS} | {"verdict": verdict}
+
+
+def sensitivity(verdict: str = "PASS", *, has_flipped: bool | None = True) -> pl.DataFrame:
+    """One decision as configured and taken otherwise."""
+    shared = {
+        "policy": "fifo_strict",
+        "baseline": "easy_backfill",
+        "varied": "tau_s",
+        "jobs_count": JOBS,
+        "excluded_count": 0,
+        "baseline_value": 4.0,
+        "policy_value": 3.0,
+        "gain_ratio": 0.25,
+        "default_verdict": "FAIL",
+        "reason": "as it is",
+    }
+    default = shared | {"setting": "10", "is_default": True, "has_flipped": False}
+    other = shared | {"setting": "60", "is_default": False, "has_flipped": has_flipped}
+    return rows(SENSITIVITY, [default | judged_by_demand("FAIL"), other | judged_by_demand(verdict)])
+
+
+def stress(**changes: Any) -> pl.DataFrame:
+    """One policy under one scenario; null where nothing is told."""
+    row: dict[str, Any] = dict.fromkeys(STRESS_REPLAYS.names) | {
+        "policy": "fifo_strict",
+        "baseline": "easy_backfill",
+        "scenario": "burst_shock",
+        "severity": 2,
+        "statistic": "arrival_peak",
+        "asked_factor": 2.0,
+        "reached_factor": 1.98,
+        "jobs_count": JOBS,
+        "stressed_p95_bsld": 9.0,
+        "p95_bsld_times": 3.0,
+        "mean_wait_times": 1.5,
+        "unstressed_gain_ratio": 0.25,
+        "stressed_gain_ratio": -0.125,
+        "unstressed_verdict": "PASS",
+        "violations_count": 0,
+        "invariants": "PASS",
+        "reason": "primary_gain",
+    }
+    verdicts = judged_by_demand("PASS") | {"verdict": "FAIL", "primary_gain": "FAIL"}
+    del row["trace_id"]
+    return rows(STRESS_REPLAYS, [row | verdicts | changes])
+
+
 def closeness() -> pl.DataFrame:
     content = []
     for period in (v.WHOLE, QUARTER):
@@ -442,6 +493,8 @@ NAMED = {
     "importance": "runtime_importance",
     "scores": "forecast_scores",
     "accounting": "estimate_accounting",
+    "sensitivity": "sensitivity",
+    "stress": "stress_replays",
 }
 # What tests call a table, and its asset.
 
@@ -470,6 +523,8 @@ def evidence(**changes: Any) -> TraceEvidence:
         "claims": claims(),
         "recommendation": recommendation(),
         **forecasts(),
+        "sensitivity": sensitivity(),
+        "stress": stress(),
         "schedules": schedules,
     }
     fields: dict[str, Any] = {
@@ -480,6 +535,8 @@ def evidence(**changes: Any) -> TraceEvidence:
         "fidelity_config": config("fidelity", FidelityConfig),
         "robustness_config": config("robustness", RobustnessConfig),
         "forecast_config": config("forecast", ForecastConfig),
+        "stress_config": config("stress", StressConfig),
+        "sensitivity_config": config("sensitivity", SensitivityConfig),
         "lineage": lineage(),
         "environment": {"python": "3.11.2", "polars": "2.1.0"},
         "generated_at": datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),

@@ -167,7 +167,13 @@ def test_what_was_not_assessed_is_never_shown_as_a_pass():
     )
     tables = [b for b in document.substance[start : start + 9] if isinstance(b, Table)]
     assert {row[1] for table in tables for row in table.rows} == {"NOT_ASSESSED"}
-    html = build_trace_dossier(evidence(fidelity=frame, claims=_all_unassessed())).html
+    untried = helpers.stress(
+        **helpers.judged_by_demand("NOT_ASSESSED"),
+        stressed_p95_bsld=None,
+        unstressed_verdict="NOT_ASSESSED",
+        invariants="NOT_ASSESSED",
+    )
+    html = build_trace_dossier(evidence(fidelity=frame, claims=_all_unassessed(), stress=untried)).html
     told = html[: html.index("<h2>Did the replays keep the rules?")]
     assert '<span class="word good">' not in told
     assert ">PASS<" not in told

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.measures.burstiness import dispersion, variation
+from hpcopt_assets.measures.burstiness import arrival_peak, dispersion, variation, window_of
 
 
 def test_variation_by_hand():
@@ -54,3 +54,20 @@ def test_dispersion_is_that_of_all_counts(at: list[int], period: int):
     counts = np.bincount((np.array(at) - min(at)) // period, minlength=periods)[:periods]
     assert found.periods_count == periods
     assert found.ratio == pytest.approx(counts.var(ddof=1) / counts.mean())
+
+
+def test_peak_by_hand():
+    at = np.array([0, 1, 2, 3, 50, 99])  # ten parts of ten seconds: 4, 0, 0, 0, 0, 1, 0, 0, 0, 1
+    assert window_of(at, 10).tolist() == [0, 0, 0, 0, 5, 9]
+    assert arrival_peak(at, 10) == pytest.approx(4 / 0.6)
+    assert arrival_peak(np.arange(0, 1000, 10), 10) == 1.0
+    assert arrival_peak(np.array([7]), 10) == 10.0
+    assert arrival_peak(np.array([], dtype=np.int64), 10) is None
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=40), st.integers(1, 50), st.integers(1, 60))
+def test_the_same_events_so_many_times_slower_lie_in_the_same_parts(at: list[int], windows: int, slower: int):
+    """Each second becomes `slower` of them, and one more event says that the last is lived through."""
+    first = np.array(at) - min(at)
+    stretched = np.append(first * slower, (first.max() + 1) * slower - 1)
+    assert window_of(stretched, windows)[:-1].tolist() == window_of(first, windows).tolist()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.measures.inequality import count_of, gini, herfindahl, top_share
+from hpcopt_assets.measures.inequality import count_of, gini, herfindahl, largest_share, top_share
 
 VALUES = st.lists(st.floats(0, 1e15, allow_subnormal=False), min_size=1, max_size=20).map(np.array)
 
@@ -66,3 +66,10 @@ def test_only_shares_matter(values: list[int], factor: int):
     plain, scaled = np.array(values, dtype=np.float64), np.array(values, dtype=np.float64) * factor
     assert gini(scaled) == pytest.approx(gini(plain), abs=1e-12)
     assert herfindahl(scaled) == pytest.approx(herfindahl(plain))
+
+
+def test_the_largest_share_by_hand():
+    assert largest_share(np.array([1.0, 6.0, 5.0])) == 0.5
+    assert largest_share(np.array([3.0])) == 1.0
+    assert largest_share(np.array([0.0, 0.0])) is None
+    assert largest_share(np.array([])) is None

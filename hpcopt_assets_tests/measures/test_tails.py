@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.measures.tails import hill_index
+from hpcopt_assets.measures.tails import hill_index, tail_ratio
 
 ALPHAS = st.floats(0.3, 8.0)
 
@@ -59,3 +59,10 @@ def test_units_do_not_matter_and_powers_divide(alpha: float, scale: float, power
 @given(st.permutations(list(range(1, 40))))
 def test_order_does_not_matter(values: list[int]):
     assert hill_index(np.array(values, float), 7) == hill_index(np.arange(1.0, 40.0), 7)
+
+
+def test_tail_ratio_by_hand():
+    assert tail_ratio(np.arange(1, 102)) == pytest.approx(100 / 51)
+    assert tail_ratio(np.array([0, 0, 0, 9])) is None
+    assert tail_ratio(np.array([])) is None
+    assert tail_ratio(np.array([5, 5])) == 1.0

@@ -14,6 +14,8 @@ MEASURED = {
     "estimate_accounting",
     "shaken_measures",
     "robustness",
+    "stress_replays",
+    "sensitivity",
     "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
@@ -41,7 +43,7 @@ def code_versions() -> dict[str, str | None]:
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {"robustness", "claim_verdicts", "recommendation", *DOSSIERS},
+            {"robustness", "claim_verdicts", "recommendation", "stress_replays", "sensitivity", *DOSSIERS},
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -56,6 +58,8 @@ def code_versions() -> dict[str, str | None]:
                 "policy_closeness",
                 "recommendation",
                 "claim_verdicts",
+                "stress_replays",
+                "sensitivity",
                 *DOSSIERS,
             },
         ),
@@ -73,6 +77,11 @@ def code_versions() -> dict[str, str | None]:
         ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores", "trace_dossier"}),
         ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance", "trace_dossier"}),
         ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance", "trace_dossier"}),
+        ("stress", "heavy_tail: [1.5, 2, 3]", "heavy_tail: [1.5, 2, 4]", {"stress_replays", "trace_dossier"}),
+        ("stress", "seed: 23", "seed: 24", {"stress_replays", "trace_dossier"}),
+        ("stress", "threads: all", "threads: 1", set()),
+        ("sensitivity", "tau_s: [10, 60]", "tau_s: [10, 30]", {"sensitivity", "trace_dossier"}),
+        ("sensitivity", "threads: all", "threads: 1", set()),
         ("forecast", "threads: 2", "threads: 3", set()),
     ],
 )
@@ -88,18 +97,21 @@ def test_only_what_reads_a_decision_goes_stale(
     assert {name for name in before if before[name] != after[name]} == stale
 
 
+@pytest.mark.parametrize(
+    ("changed", "stale"),
+    [
+        ("claims", {"robustness", "claim_verdicts", "recommendation", "stress_replays", "sensitivity"}),
+        ("stress", {"stress_replays"}),
+    ],
+)
 def test_changed_source_of_a_room_makes_only_its_assets_stale(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch, changed: str, stale: set[str]
 ) -> None:
     assert project.configs.is_dir()
     before = code_versions()
     honest = provenance.source_hash
     monkeypatch.setattr(
-        provenance, "source_hash", lambda room: honest(room) + ("x" if room == "claims" else "")
+        provenance, "source_hash", lambda room: honest(room) + ("x" if room == changed else "")
     )
     after = code_versions()
-    assert {name for name in before if before[name] != after[name]} == {
-        "robustness",
-        "claim_verdicts",
-        "recommendation",
-    }
+    assert {name for name in before if before[name] != after[name]} == stale

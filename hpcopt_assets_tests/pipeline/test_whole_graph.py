@@ -27,6 +27,7 @@ STORED = [
     "replay/easy_backfill",
     "replay/easy_clairvoyant", "invariant_report", "replay_measures", "shaken_measures",
     "fidelity_verdicts", "policy_closeness", "robustness", "claim_verdicts", "recommendation",
+    "stress_replays", "sensitivity",
 ]  # fmt: skip
 
 NO_EVIDENCE = {"trace_profile"}

@@ -1,0 +1,222 @@
+"""Do the demands on a policy flip when one decision is taken otherwise? The table `sensitivity`.
+
+In:  configs/sensitivity.yaml, estimate_accounting, what replays on a machine.   Out: sensitivity.
+Not here: replays (simulate/), which are handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import polars as pl
+
+from hpcopt_assets.claims.criteria import judge_candidate
+from hpcopt_assets.claims.demands import Demands, Pair, Row
+from hpcopt_assets.contracts.config import MeasuresConfig, ObjectiveConfig, Policy
+from hpcopt_assets.contracts.forecast_words import EstimateRun
+from hpcopt_assets.contracts.stress_config import SettingsConfig
+from hpcopt_assets.contracts.stress_tables import SENSITIVITY
+from hpcopt_assets.contracts.stress_words import Varied
+from hpcopt_assets.contracts.vocabulary import Overrun, Verdict
+from hpcopt_assets.measures.capacity import Capacity
+from hpcopt_assets.measures.summary import Measures
+
+Replays = Callable[[Policy], pl.DataFrame]
+# A policy -> its replay_schedule.
+Worlds = Callable[[Capacity, int | None], Replays]
+# A machine, and the processors of the widest job that takes part (None: whoever fits) -> replays on it.
+
+
+class _Told(NamedTuple):
+    """The demands in one setting. `default` is their verdict as configured."""
+
+    varied: Varied
+    setting: str
+    is_default: bool
+    demands: Demands
+    default: Verdict
+    excluded_count: int = 0
+
+
+@dataclass(frozen=True)
+class _World:
+    """A machine with the baseline's schedule on it."""
+
+    replays: Replays
+    capacity: Capacity
+    baseline: Policy
+    schedule: pl.DataFrame
+
+    @classmethod
+    def of(cls, replays: Replays, capacity: Capacity, baseline: Policy) -> _World:
+        """With the baseline replayed."""
+        return cls(replays, capacity, baseline, replays(baseline))
+
+    def pair(self, policy: Policy, objective: ObjectiveConfig) -> Pair:
+        """A policy beside the baseline."""
+        return Pair.of((self.replays(policy), self.schedule), (policy, self.baseline), objective)
+
+    def demands(self, policy: Policy, objective: ObjectiveConfig) -> Demands:
+        """The demands on a policy there."""
+        return self.pair(policy, objective).demands(self.capacity, objective)
+
+    @property
+    def jobs_count(self) -> int:
+        """Jobs that take part."""
+        return self.schedule["left_out"].null_count()
+
+
+@dataclass(frozen=True)
+class _Worlds:
+    """Every world that all policies are replayed in: as it is, the machines compared, other overrun rules."""
+
+    as_it_is: _World
+    machines: dict[float, _World]
+    overruns: dict[Overrun, _World]
+
+    @property
+    def excluded_count(self) -> int:
+        """Jobs that fit the machine and not the smallest of those compared."""
+        return self.as_it_is.jobs_count - self.machines[1.0].jobs_count
+
+
+def judge_sensitivity(
+    *,
+    trace_id: str,
+    worlds: Worlds,
+    policies: Sequence[Policy],
+    capacity: Capacity,
+    accounting: pl.DataFrame,
+    objective: ObjectiveConfig,
+    settings: SettingsConfig,
+    executor: Executor,
+) -> pl.DataFrame:
+    """One row for each candidate and setting that concerns it; the baseline has none.
+
+    What the world is (tau, the machine, starvation, overruns) is varied for the baseline too; what the
+    candidate is (its guard, its estimates) for it alone. `accounting` is `estimate_accounting`.
+    """
+    baseline = next(policy for policy in policies if policy.id == objective.claims.baseline)
+    made = _worlds(worlds, capacity, baseline, settings)
+    candidates = [policy for policy in policies if policy is not baseline]
+
+    def told(policy: Policy) -> list[Row]:
+        return [
+            {"trace_id": trace_id, "policy": policy.id, "baseline": baseline.id, **_row(found)}
+            for found in _told(policy, made, accounting, objective, settings)
+        ]
+
+    rows = [row for found in executor.map(told, candidates) for row in found]
+    return SENSITIVITY.shape(pl.DataFrame(rows, schema=SENSITIVITY.polars_schema()))
+
+
+def _worlds(worlds: Worlds, capacity: Capacity, baseline: Policy, settings: SettingsConfig) -> _Worlds:
+    as_it_is = _World.of(worlds(capacity, None), capacity, baseline)
+    machines = {factor: _scaled(capacity, factor) for factor in settings.capacity_factor}
+    widest = min(machine.largest for machine in machines.values())
+    return _Worlds(
+        as_it_is,
+        {
+            factor: _World.of(worlds(machine, widest), machine, baseline)
+            for factor, machine in machines.items()
+        },
+        {
+            overrun: _World.of(as_it_is.replays, capacity, _with_overrun(baseline, overrun))
+            for overrun in settings.overrun
+        },
+    )
+
+
+def _told(
+    policy: Policy,
+    worlds: _Worlds,
+    accounting: pl.DataFrame,
+    objective: ObjectiveConfig,
+    settings: SettingsConfig,
+) -> Iterator[_Told]:
+    """Every setting that concerns a policy, in the order of `Varied`."""
+    here = worlds.as_it_is
+    pair = here.pair(policy, objective)
+    as_configured = pair.demands(here.capacity, objective)
+    default = as_configured.verdict
+    for guard_k in settings.guard_k if policy.guard_k is not None else ():
+        is_default = guard_k == policy.guard_k
+        guarded = policy.model_copy(update={"guard_k": guard_k})
+        demands = as_configured if is_default else here.demands(guarded, objective)
+        yield _Told(Varied.GUARD_K, f"{guard_k:g}", is_default, demands, default)
+    for tau_s in settings.tau_s:
+        other = _measuring(objective, tau_s=tau_s)
+        is_default = tau_s == objective.measures.tau_s
+        yield _Told(Varied.TAU_S, str(tau_s), is_default, pair.demands(here.capacity, other), default)
+    found = {factor: world.demands(policy, objective) for factor, world in worlds.machines.items()}
+    for factor, demands in found.items():
+        told = _Told(Varied.CAPACITY, f"{factor:g}", factor == 1.0, demands, found[1.0].verdict)
+        yield told._replace(excluded_count=worlds.excluded_count)
+    for starved_after_s in settings.starved_after_s:
+        other = _measuring(objective, starved_after_s=starved_after_s)
+        is_default = starved_after_s == objective.measures.starved_after_s
+        demands = pair.demands(here.capacity, other)
+        yield _Told(Varied.STARVED_AFTER_S, str(starved_after_s), is_default, demands, default)
+    for overrun, world in worlds.overruns.items():
+        is_default = overrun is policy.overrun and overrun is here.baseline.overrun
+        demands = world.demands(_with_overrun(policy, overrun), objective)
+        yield _Told(Varied.OVERRUN, overrun.value, is_default, demands, default)
+    if policy.is_forecasting:
+        for run in EstimateRun:
+            demands = as_configured
+            if run is EstimateRun.HISTORY_HONEST:
+                honest = accounting.filter(policy=policy.id, run=run.value, jobs_count=here.jobs_count)
+                demands = _honest(honest, as_configured, objective)
+            is_default = run is EstimateRun.AS_REPLAYED
+            yield _Told(Varied.ESTIMATES, run.value, is_default, demands, default)
+
+
+def _honest(account: pl.DataFrame, as_configured: Demands, objective: ObjectiveConfig) -> Demands:
+    """The demands where no estimate rests on a job that had not ended, by the account of that run.
+
+    Its one row is of the steady window of as many jobs as the baseline ran; without it nothing is assessed.
+    """
+    if account.height != 1:
+        return replace(as_configured, blind="the same jobs were not replayed without hindsight")
+    baseline, told = as_configured.baseline, account.row(0, named=True)
+    candidate: Measures = {**told, "jobs_count": baseline["jobs_count"]}
+    return replace(
+        as_configured, candidate=candidate, judged=judge_candidate(candidate, baseline, objective.claims)
+    )
+
+
+def _row(found: _Told) -> Row:
+    demands, columns = found.demands, found.demands.columns()
+    both = {columns["verdict"], found.default.value}
+    is_known = Verdict.NOT_ASSESSED.value not in both
+    return {
+        "varied": found.varied.value,
+        "setting": found.setting,
+        "is_default": found.is_default,
+        "jobs_count": demands.candidate["jobs_count"],
+        "excluded_count": found.excluded_count,
+        "baseline_value": demands.baseline["p95_bsld"],
+        "policy_value": demands.candidate["p95_bsld"],
+        "gain_ratio": demands.gain_ratio,
+        **columns,
+        "default_verdict": found.default.value,
+        "has_flipped": len(both) > 1 if is_known else None,
+    }
+
+
+def _scaled(capacity: Capacity, factor: float) -> Capacity:
+    """A machine of so many times the processors, at least 1, at all times."""
+    steps = tuple((at_s, round(procs * factor)) for at_s, procs in capacity.steps)
+    return Capacity(max(1, round(capacity.procs * factor)), steps)
+
+
+def _with_overrun(policy: Policy, overrun: Overrun) -> Policy:
+    return policy.model_copy(update={"overrun": overrun})
+
+
+def _measuring(objective: ObjectiveConfig, **changed: int) -> ObjectiveConfig:
+    measures: MeasuresConfig = objective.measures.model_copy(update=changed)
+    return objective.model_copy(update={"measures": measures})

@@ -1,0 +1,125 @@
+"""Each scenario by hand: which jobs are changed, and how."""
+
+import numpy as np
+import pytest
+
+from hpcopt_assets.measures.capacity import Capacity
+from hpcopt_assets.stress.arrivals import burst_shock, low_congestion
+from hpcopt_assets.stress.requests import estimate_noise
+from hpcopt_assets.stress.tail import heavy_tail
+from hpcopt_assets.stress.users import user_skew
+from hpcopt_assets_tests.builders import job, trace
+from hpcopt_assets_tests.stress.traces import column
+
+MACHINE = Capacity(8)
+
+
+class TestHeavyTail:
+    jobs = trace(
+        [job(i, 60 * i, 1 + i % 3, int(100 * 1.08**i), int(150 * 1.08**i), user="u") for i in range(101)]
+    )
+
+    def test_long_jobs_become_longer_and_short_ones_shorter_and_the_order_stays(self):
+        after = heavy_tail(self.jobs, 3.0, MACHINE)
+        before_s, after_s = (column(frame, "runtime_s") for frame in (self.jobs, after))
+        ratio = after_s / before_s
+        assert ratio[:40].max() < 0.6
+        assert ratio[-3:].min() > 1.2
+        assert np.ptp(ratio[:50]) < 0.01  # below the median all alike, up to whole seconds
+        assert (np.diff(after_s) >= 0).all()
+
+    def test_all_work_together_stays(self):
+        after = heavy_tail(self.jobs, 3.0, MACHINE)
+        work = [(column(frame, "runtime_s") * column(frame, "procs")).sum() for frame in (self.jobs, after)]
+        assert work[1] == pytest.approx(work[0], rel=1e-3)
+
+    def test_a_request_stays_as_many_times_the_runtime(self):
+        after = heavy_tail(self.jobs, 3.0, MACHINE)
+        asked, ran = column(after, "requested_runtime_s"), column(after, "runtime_s")
+        was = column(self.jobs, "requested_runtime_s") / column(self.jobs, "runtime_s")
+        assert asked.tolist() == np.ceil(was * ran - 1e-6).tolist()
+
+
+class TestLowCongestion:
+    def test_gaps_grow_and_dates_of_the_machine_move_along(self):
+        jobs = trace([job(1, 100, 1, 10, wait_s=5), job(2, 130, 1, 10, eligible_s=140), job(3, 201, 1, 10)])
+        after, machine = low_congestion(jobs, 0.5, Capacity(8, ((150, 4), (90, 8))))
+        assert after["release_s"].to_list() == [100, 180, 302]
+        assert after["submit_s"].to_list() == [100, 170, 302]
+        assert after["eligible_s"].to_list() == [None, 180, None]
+        assert after["start_s"].to_list() == [105, None, None]
+        assert after["end_s"].to_list() == [115, None, None]
+        assert machine == Capacity(8, ((200, 4), (80, 8)))
+
+
+class TestBurstShock:
+    def test_the_nearest_jobs_come_into_the_busiest_window_in_their_order(self):
+        """Ten windows of 100 s; in the one from 500 s there are four jobs, elsewhere two each."""
+        at = sorted([0, 50, *range(110, 500, 50), 520, 540, 560, 580, *range(610, 1000, 50), 999])
+        jobs = trace([job(i, at_s, 1, 10) for i, at_s in enumerate(at)])
+        after = burst_shock(jobs, 2.0, MACHINE, 10)
+        released = column(after, "release_s")
+        assert (np.diff(released) >= 0).all()
+        moved = np.flatnonzero(released != np.array(at))
+        inside = np.flatnonzero((released >= 500) & (released < 600))
+        assert [at[i] for i in inside] == [410, 460, 520, 540, 560, 580, 610, 660]
+        assert set(moved) <= set(inside)
+
+    def test_first_and_last_release_stay(self):
+        jobs = trace([job(i, at_s, 1, 10) for i, at_s in enumerate([0, 10, 11, 12, 40, 70, 100])])
+        after = burst_shock(jobs, 1.6, MACHINE, 10)
+        assert column(after, "release_s").tolist()[0] == 0
+        assert column(after, "release_s").tolist()[-1] == 100
+
+    def test_of_jobs_released_together_those_next_to_the_window_come(self):
+        at = [0, *[30] * 6, 50, 51, 52, 53, 100]
+        after = burst_shock(trace([job(i, at_s, 1, 10) for i, at_s in enumerate(at)]), 1.0, MACHINE, 10)
+        assert column(after, "release_s").tolist() == at
+        after = burst_shock(trace([job(i, at_s, 1, 10) for i, at_s in enumerate(at)]), 1.5, MACHINE, 10)
+        # The six at 30 s are the busiest; nine are wanted: 50, 51 and 52 come.
+        assert (column(after, "release_s")[1:10] < 40).all()
+        assert column(after, "release_s")[10:].tolist() == [53, 100]
+
+
+class TestUserSkew:
+    def test_whole_users_come_and_the_last_in_part(self):
+        jobs = trace(
+            [
+                job(i, i, 1, 10, user=user, group=f"g{user}")
+                for i, user in enumerate("aaaaaaaaaabbbbbbbcccccccddddddd")
+            ]
+        )
+        after = user_skew(jobs, 2.0, MACHINE, (1,))
+        held = dict(after["user"].value_counts().iter_rows())
+        assert held["a"] == 20
+        assert sorted(count for user, count in held.items() if user != "a") == [4, 7]
+        assert after.filter(user="a")["group"].unique().to_list() == ["ga"]
+        partly = next(user for user, count in held.items() if count == 4)
+        before = jobs.filter(user=partly)["job_id"].to_list()
+        assert after.filter(user=partly)["job_id"].to_list() == before[3:]
+
+    def test_of_equal_users_the_first_by_name_becomes_the_largest(self):
+        jobs = trace([job(i, i, 1, 10, user="cba"[i % 3]) for i in range(30)])
+        after = user_skew(jobs, 1.5, MACHINE, (1,))
+        assert dict(after["user"].value_counts().iter_rows())["a"] == 15
+
+
+class TestEstimateNoise:
+    jobs = trace(
+        [job(i, i, 1, 100 + i, 300 + i % 50, user="u") for i in range(200)] + [job(999, 999, 1, 1, 90_000)]
+    )
+
+    def test_requests_grow_by_different_amounts_and_none_shrinks(self):
+        after = estimate_noise(self.jobs, 2.0, MACHINE, (1,))
+        ratio = column(after, "requested_runtime_s") / column(self.jobs, "requested_runtime_s")
+        assert ratio.min() >= 1
+        assert len(set(np.round(ratio, 3))) > 150
+        assert column(after, "requested_runtime_s").max() == 90_000
+
+    def test_severities_share_their_noise(self):
+        mild, severe = (
+            column(estimate_noise(self.jobs, factor, MACHINE, (1,)), "requested_runtime_s")
+            for factor in (1.5, 4)
+        )
+        assert (severe >= mild).all()
+        assert (severe[:200] > mild[:200]).mean() > 0.95
