@@ -210,7 +210,8 @@ def test_everything_comes_out_elsewhere_without_dagster_and_a_store(exported: tu
     assert {f"replay/{policy}" for policy in POLICIES} <= agreed
     assert agreed >= {
         *("job_features", "trace_profile", "invariant_report", "replay_measures", "estimate_accounting"),
-        *("shaken_measures", "robustness", "fidelity_verdicts", "claim_verdicts"),
+        *("shaken_measures", "robustness", "fidelity_verdicts", "policy_closeness", "claim_verdicts"),
+        *("recommendation", "stress_replays", "sensitivity"),
         *("what there must be", "lineage.json", "dossier"),
     }
     assert "0 differ" in done.stdout
@@ -378,9 +379,9 @@ def test_a_flipped_byte_is_named_and_nothing_is_computed(bundle: Path, hpcopt: H
 def test_a_later_versions_table_is_hashed_and_said_to_be_unknown(bundle: Path, hpcopt: Hpcopt) -> None:
     content = json.loads((bundle / MANIFEST).read_bytes())
     source = bundle / "tables/replay_measures.parquet"
-    shutil.copy(source, bundle / "tables/stress_replays.parquet")
+    shutil.copy(source, bundle / "tables/later.parquet")
     made = {
-        "path": "tables/stress_replays.parquet",
+        "path": "tables/later.parquet",
         "sha256": sha256_of(source),
         "size_bytes": source.stat().st_size,
     }
