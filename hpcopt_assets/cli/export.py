@@ -27,7 +27,7 @@ NOT_OF_A_TRACE = "placement"
 # The one config that no table of a trace rests on; it may name paths.
 ROOMS = (
     *("contracts", "measures", "plots", "ingest", "profile", "features", "forecast"),
-    *("simulate", "fidelity", "claims", "dossier"),
+    *("simulate", "fidelity", "claims", "stress", "dossier"),
 )
 MEGABYTE = 1_000_000
 

@@ -33,6 +33,7 @@ from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.contracts.sentences import plural
+from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
 from hpcopt_assets.contracts.tables import REPLAY_SCHEDULE, TABLES
 from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets.measures.stated import capacity_of, is_synthetic, sized_jobs
@@ -270,6 +271,51 @@ class Recomputation:
             is_synthetic=is_synthetic(self.report),
         )
 
+    def stress_replays(self) -> pl.DataFrame:
+        from hpcopt_assets.claims.stress import StressJudge
+        from hpcopt_assets.orchestration.cores import cores
+        from hpcopt_assets.simulate.world import World
+        from hpcopt_assets.stress.cases import Stressed, cases
+
+        candidates = self.policies.candidates
+        config = cast("StressConfig", self.config("stress"))
+        as_it_is = Stressed(self.jobs, self.capacity, self.estimates(*candidates))
+        with ThreadPoolExecutor(cores("all")) as pool:
+            judge: StressJudge[Stressed] = StressJudge(
+                candidates,
+                self.objective,
+                lambda found: World(found.jobs, found.capacity, found.estimates).checked,
+                pool,
+            )
+            made = cases(as_it_is.jobs, as_it_is.capacity, as_it_is.estimates, config.scenarios)
+            return judge.table(self.manifest.trace_id, as_it_is, made)
+
+    def sensitivity(self) -> pl.DataFrame:
+        from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
+        from hpcopt_assets.orchestration.cores import cores
+        from hpcopt_assets.simulate.world import World
+
+        candidates, jobs = self.policies.candidates, self.jobs
+        estimates = self.estimates(*candidates)
+
+        def world(capacity: Capacity, widest: int | None) -> Replays:
+            fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
+            return World(fitting, capacity, estimates).schedule
+
+        with ThreadPoolExecutor(cores("all")) as pool:
+            return judge_sensitivity(
+                trace_id=self.manifest.trace_id,
+                worlds=world,
+                policies=candidates,
+                capacity=self.capacity,
+                accounting=ESTIMATE_ACCOUNTING.empty()
+                if estimates is None
+                else self.table(ESTIMATE_ACCOUNTING.name),
+                objective=self.objective,
+                settings=cast("SensitivityConfig", self.config("sensitivity")).settings,
+                executor=pool,
+            )
+
     def job_features(self) -> pl.DataFrame:
         from hpcopt_assets.features.jobs import job_features
 
@@ -302,12 +348,18 @@ RECIPES: Mapping[str, Recipe] = {
     "recommendation": Recomputation.recommendation,
 }
 
+LONG_RECIPES: Mapping[str, Recipe] = {
+    "stress_replays": Recomputation.stress_replays,
+    "sensitivity": Recomputation.sensitivity,
+}
+# They replay the trace dozens of times under every policy.
+
 
 def recompute(folder: Path, manifest: Manifest, replicas: int | None) -> Iterator[Finding]:
     """A finding for every table, those that were expected and are not there too, then lineage and dossier.
 
     Each table is computed from the bundle's own tables, so that one that differs does not take others with
-    it. `replicas`: how many shaken replicas are replayed; None for all.
+    it. `replicas`: how many shaken replicas are replayed; None for all, and for what else takes long.
     """
     work = Recomputation(folder, manifest)
     for asset in dict.fromkeys([table.asset for table in manifest.tables]):
@@ -340,6 +392,10 @@ def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
         return compare(asset, contract, given, work.replayed(policy), plural(starts, "start"))
     if asset == SHAKEN:
         return _shaken(work, given, replicas)
+    if asset in LONG_RECIPES and replicas is not None:
+        return Finding(asset, State.NOT_CHECKED, "dozens of replays under every policy, made with --full")
+    if asset in LONG_RECIPES:
+        return compare(asset, contract, given, LONG_RECIPES[asset](work))
     if asset in RECIPES:
         return compare(asset, contract, given, RECIPES[asset](work))
     return Finding(
@@ -364,7 +420,7 @@ def _shaken(work: Recomputation, given: pl.DataFrame, replicas: int | None) -> F
 def _complete(work: Recomputation) -> Finding:
     """Tables and replays that a bundle must have, for without them nothing else would miss them."""
     needed = [f"{REPLAY}/{policy_id}" for policy_id in work.policies.ids]
-    needed += [name for name in (*RECIPES, SHAKEN, *NOT_COMPUTED) if name not in needed]
+    needed += [name for name in (*RECIPES, *LONG_RECIPES, SHAKEN, *NOT_COMPUTED) if name not in needed]
     missing = [asset for asset in needed if work.manifest.table_of(asset) is None]
     if missing or work.manifest.policies != work.policies.ids:
         what = f"no table of {', '.join(missing)}" if missing else "other policies than configs/policies.yaml"

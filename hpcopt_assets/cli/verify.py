@@ -28,7 +28,9 @@ def verify(
     replicas: Annotated[
         int, typer.Option(min=1, help="How many shaken replicas to replay, spread over all.")
     ] = REPLICAS,
-    full: Annotated[bool, typer.Option("--full", help="Replay every shaken replica.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Replay every shaken replica, stress and sensitivity too.")
+    ] = False,
     sha256: Annotated[
         str | None, typer.Option(help="What manifest.json must hash to, as the exporter told it.")
     ] = None,

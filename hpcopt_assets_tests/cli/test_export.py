@@ -210,7 +210,8 @@ def test_everything_comes_out_elsewhere_without_dagster_and_a_store(exported: tu
     assert {f"replay/{policy}" for policy in POLICIES} <= agreed
     assert agreed >= {
         *("job_features", "trace_profile", "invariant_report", "replay_measures", "estimate_accounting"),
-        *("shaken_measures", "robustness", "fidelity_verdicts", "claim_verdicts"),
+        *("shaken_measures", "robustness", "fidelity_verdicts", "policy_closeness", "claim_verdicts"),
+        *("recommendation", "stress_replays", "sensitivity"),
         *("what there must be", "lineage.json", "dossier"),
     }
     assert "0 differ" in done.stdout
