@@ -12,14 +12,12 @@ import polars as pl
 
 from hpcopt_assets.claims.conditions import (
     judge_baseline_fidelity,
-    judge_confirmation,
     judge_fallback,
-    judge_hindsight,
-    judge_model_credit,
     judge_same_work,
     judge_saturation,
-    judge_shaken_gain,
 )
+from hpcopt_assets.claims.confirmation import judge_confirmation, judge_shaken_gain
+from hpcopt_assets.claims.credit import judge_hindsight, judge_model_credit
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.outcome import outcome_of, overall_verdict
 from hpcopt_assets.claims.reason import BOUND, claim_in_words

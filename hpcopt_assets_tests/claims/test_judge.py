@@ -1,105 +1,38 @@
 """Claims: each criterion blocks or limits by itself, and the reasons are kept."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 import pytest
 
-from hpcopt_assets.claims.conditions import judge_model_credit
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.judge import Evidence, judge_claims
-from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
 from hpcopt_assets.contracts.errors import ConfigError
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
-from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 from hpcopt_assets.contracts.schemas import validate
-from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS
+from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.vocabulary import ClaimCriterion, EstimateSource, Verdict, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
 from hpcopt_assets_tests.builders import job, trace
-from hpcopt_assets_tests.schedules import replay_of, shipped
-
-OBJECTIVE = shipped(ObjectiveConfig)
-POLICIES = shipped(PoliciesConfig)
-CANDIDATE, BASELINE, BOUND = "fifo_strict", "easy_backfill", "easy_clairvoyant"
-CAPACITY = 8
-HOUR = 3600
-JOBS = 120
-
-
-def jobs(users: int = 3) -> pl.DataFrame:
-    """One job of 1000 s and two processors every 500 s: half the machine."""
-    return trace(job(i, 500 * i, 2, 1000, user=f"u{i % users}") for i in range(JOBS))
-
-
-def fidelity(verdict: str) -> pl.DataFrame:
-    """The baseline's over the whole trace; in a quarter, which no claim looks at, it is another."""
-    rows = [
-        {
-            "trace_id": "made",
-            "policy": BASELINE,
-            "period": period,
-            "criterion": "overall",
-            "verdict": said,
-            "unit": "rules broken",
-            "evidence_count": JOBS,
-            "reason": "as this test needs it",
-        }
-        for period, said in (("1970-Q1", "PASS" if verdict == "FAIL" else "FAIL"), ("whole", verdict))
-    ]
-    return pl.DataFrame(rows, schema=FIDELITY_VERDICTS.polars_schema())
-
-
-NOTHING = Evidence(fidelity("PASS"), ROBUSTNESS.empty(), ESTIMATE_ACCOUNTING.empty())
-
-
-def judged(
-    waits: Sequence[int | None],
-    baseline_waits: Sequence[int | None],
-    *,
-    trace_jobs: pl.DataFrame | None = None,
-    candidate: str = CANDIDATE,
-    source: EstimateSource = EstimateSource.REQUEST,
-    baseline_fidelity: str = "PASS",
-    is_synthetic: bool = False,
-    shaken: pl.DataFrame | None = None,
-    accounting: pl.DataFrame | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Rows by criterion, of a candidate with these waits against a baseline with those."""
-    made = jobs() if trace_jobs is None else trace_jobs
-
-    def replayed(policy: str, by_job: Sequence[int | None]) -> pl.DataFrame:
-        starts = [
-            None if wait is None else release_s + wait
-            for release_s, wait in zip(made["release_s"], by_job, strict=True)
-        ]
-        return replay_of(made, starts, policy, source)
-
-    frame = judge_claims(
-        trace_id="made",
-        schedules={candidate: replayed(candidate, waits), BASELINE: replayed(BASELINE, baseline_waits)},
-        policies=POLICIES,
-        capacity=Capacity(CAPACITY),
-        tables=Evidence(
-            fidelity(baseline_fidelity),
-            ROBUSTNESS.empty() if shaken is None else shaken,
-            ESTIMATE_ACCOUNTING.empty() if accounting is None else accounting,
-        ),
-        objective=OBJECTIVE,
-        is_synthetic=is_synthetic,
-    )
-    validate(CLAIM_VERDICTS, frame)
-    assert frame["policy"].unique().to_list() == [candidate]
-    assert frame["baseline"].unique().to_list() == [BASELINE]
-    assert frame["criterion"].to_list() == list(ClaimCriterion.words())
-    return {row["criterion"]: row for row in frame.iter_rows(named=True)}
-
-
-def not_passed(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
-    return {name: row["verdict"] for name, row in rows.items() if row["verdict"] != "PASS"}
+from hpcopt_assets_tests.claims.judged import (
+    BASELINE,
+    BOUND,
+    CANDIDATE,
+    CAPACITY,
+    HOUR,
+    JOBS,
+    NOTHING,
+    OBJECTIVE,
+    POLICIES,
+    fidelity,
+    jobs,
+    judged,
+    not_passed,
+    shaken,
+)
+from hpcopt_assets_tests.schedules import replay_of
 
 
 def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
@@ -233,121 +166,6 @@ def test_backfilling_on_made_up_requests_is_not_assessed():
     assert rows["overall"]["outcome"] is None
 
 
-def shaken(
-    upper: float | None = -1.0,
-    block_upper: float | None = -0.5,
-    *,
-    policy: str = CANDIDATE,
-    mean: float = -2.0,
-    **confirmation: Any,
-) -> pl.DataFrame:
-    """A candidate's rows of `robustness`: the steady window, with this mean change of 4, and the rest."""
-    steady: dict[str, Any] = dict.fromkeys(ROBUSTNESS.names) | {
-        "trace_id": "made",
-        "policy": policy,
-        "baseline": BASELINE,
-        "time_window": "steady",
-        "measure": "p95_bsld",
-        "jobs_count": 114,
-        "replicas_count": 200,
-        "shaken_baseline_value": 4.0,
-        "difference": -2.0,
-        "mean_difference": mean,
-        "lower": -3.0,
-        "upper": -1.0,
-        "blocks_count": 20,
-        "confidence": 0.95,
-        "is_artefact": False,
-    }
-    rest = steady | {
-        "time_window": "confirmation",
-        "jobs_count": 46,
-        "confidence": 0.99,
-        "candidates_count": 5,
-        "upper": upper,
-        "lower": None if upper is None else -3.0,
-        "block_lower": None if block_upper is None else -3.0,
-        "block_upper": block_upper,
-    }
-    return pl.DataFrame([steady, rest | confirmation], schema=ROBUSTNESS.polars_schema())
-
-
-@pytest.mark.parametrize(
-    ("upper", "block_upper", "verdict", "outcome", "measured"),
-    [
-        (-1.0, -0.5, "PASS", "ACCEPTED", -0.5),
-        (-1.0, 0.5, "FAIL", "CONDITIONAL", 0.5),
-        (0.0, -0.5, "FAIL", "CONDITIONAL", 0.0),
-        (-1.0, None, "NOT_ASSESSED", "CONDITIONAL", -1.0),
-        (0.1, None, "FAIL", "CONDITIONAL", 0.1),
-        (None, None, "NOT_ASSESSED", "CONDITIONAL", None),
-    ],
-)
-def test_a_gain_is_accepted_only_where_both_intervals_say_so(upper, block_upper, verdict, outcome, measured):
-    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(upper, block_upper))
-    assert rows["confirmation"]["verdict"] == verdict
-    assert rows["confirmation"]["measured"] == measured
-    assert rows["overall"]["outcome"] == outcome
-
-
-def test_what_confirms_is_told():
-    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(-1.0, -0.5))
-    assert rows["confirmation"]["reason"] == (
-        "on the rest, p95_bsld of 46 jobs changes by [-3, -1] over 200 shaken replicas and by [-3, -0.5] "
-        "over 20 weeks drawn anew (99 %, Holm over 5 candidates)"
-    )
-
-
-def test_what_was_accepted_is_told_with_what_confirms_it():
-    reason = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken())["overall"]["reason"]
-    assert reason.startswith("ACCEPTED: p95_bsld is 2, 50 % below")
-    assert "Confirmed: shaken_gain (mean gain in p95_bsld over 200 shaken replicas 0.5" in reason
-    assert "confirmation (on the rest, p95_bsld of 46 jobs changes by [-3, -1]" in reason
-
-
-def test_intervals_of_other_parts_or_other_baselines_confirm_nothing():
-    rows = shaken()
-    for other in (
-        rows.filter(time_window="steady"),
-        rows.with_columns(baseline=pl.lit("fifo_strict")),
-    ):
-        found = judged([1000] * JOBS, [3000] * JOBS, shaken=other)
-        assert found["confirmation"]["verdict"] == "NOT_ASSESSED"
-        assert found["overall"]["outcome"] == "CONDITIONAL"
-
-
-@pytest.mark.parametrize(
-    "lacking",
-    [{"jobs_count": 29}, {"candidates_count": None, "confidence": 0.5}],
-)
-def test_few_jobs_or_somebody_who_was_not_chosen_confirm_nothing(lacking: dict[str, Any]):
-    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(**lacking))
-    assert rows["confirmation"]["verdict"] == "NOT_ASSESSED"
-    assert rows["overall"]["outcome"] == "CONDITIONAL"
-
-
-def test_an_artefact_is_called_one():
-    rows = judged([1000] * JOBS, [3000] * JOBS, shaken=shaken(is_artefact=True))
-    assert "outside the first of these" in rows["confirmation"]["reason"]
-    assert "outside the first of these" in rows["overall"]["reason"]
-
-
-def test_a_gain_that_shaken_replicas_do_not_have_is_an_accident_of_the_log():
-    """Half of the baseline in this replay, a fortieth of it on average over replicas."""
-    rows = shaken(mean=-0.1).with_columns(is_artefact=pl.col("time_window") == "steady")
-    found = judged([1000] * JOBS, [3000] * JOBS, shaken=rows)
-    assert found["primary_gain"]["verdict"] == "PASS"
-    assert found["shaken_gain"]["verdict"] == "FAIL"
-    assert found["shaken_gain"]["measured"] == pytest.approx(0.025)
-    assert "the replay's own change, -2, lies outside theirs, [-3, -1]" in found["shaken_gain"]["reason"]
-    assert found["overall"]["outcome"] == "CONDITIONAL"
-
-
-def test_too_few_replicas_tell_of_no_gain():
-    rows = shaken().with_columns(lower=pl.lit(None, dtype=pl.Float64))
-    assert judged([1000] * JOBS, [3000] * JOBS, shaken=rows)["shaken_gain"]["verdict"] == "NOT_ASSESSED"
-
-
 def test_who_kills_jobs_did_less_work():
     """Half of one job of 120 not run: the gain may be that."""
     made = jobs()
@@ -371,116 +189,6 @@ def test_who_kills_jobs_did_less_work():
     assert rows["same_work"]["verdict"] == "FAIL"
     assert rows["same_work"]["measured"] == pytest.approx(500 / (JOBS * 1000))
     assert rows["overall"]["outcome"] == "CONDITIONAL"
-
-
-def test_a_candidate_that_gains_only_later_was_not_chosen():
-    """A gain in the last third of time alone makes the whole better, and chooses nobody."""
-    late = [3000 if i < 80 else 0 for i in range(JOBS)]
-    base = [3000 if i < 80 else 9000 for i in range(JOBS)]
-    rows = judged(late, base, shaken=shaken(-1.0, -0.5))
-    assert rows["primary_gain"]["verdict"] == "PASS"
-    assert rows["selection"]["verdict"] == "FAIL"
-    assert rows["selection"]["reason"].startswith("not chosen on the first part: primary_gain (p95_bsld is 4")
-    assert rows["confirmation"]["verdict"] == "NOT_ASSESSED"
-    assert rows["overall"]["outcome"] == "CONDITIONAL"
-    assert "selection (not chosen" in rows["overall"]["reason"]
-
-
-def test_a_candidate_that_starves_jobs_in_the_first_part_was_not_chosen():
-    """Five of 228 jobs of the first part are too many; five of 380 in the steady window are not."""
-    made = trace(job(i, 500 * i, 2, 1000, user=f"u{i % 3}") for i in range(400))
-    starved = [60 * HOUR if i in (50, 90, 130, 170, 210) else 0 for i in range(400)]
-    rows = judged(starved, [3000] * 400, trace_jobs=made, shaken=shaken(-1.0, -0.5))
-    assert rows["starved"]["verdict"] == "PASS"
-    assert rows["selection"]["verdict"] == "FAIL"
-    assert "starved (starved_ratio" in rows["selection"]["reason"]
-
-
-ML = "ml_sjbf"
-
-
-def accounting(p95_bsld: float | None, run: str = "history_honest", **others: Any) -> pl.DataFrame:
-    row: dict[str, Any] = (
-        dict.fromkeys(ESTIMATE_ACCOUNTING.names)
-        | {
-            "trace_id": "made",
-            "policy": ML,
-            "run": run,
-            "jobs_count": JOBS,
-            "p95_bsld": p95_bsld,
-            "starved_ratio": 0.0,
-            "jain_service": 1.0,
-            "utilisation_ratio": 0.5,
-        }
-        | others
-    )
-    return pl.DataFrame([row], schema=ESTIMATE_ACCOUNTING.polars_schema())
-
-
-def of_model(share: float, honest: pl.DataFrame | None = None) -> dict[str, dict[str, Any]]:
-    """Rows of a policy that believes forecasts, of which this share came from the model."""
-    made = jobs()
-    by_model = pl.int_range(pl.len()) < share * JOBS
-    frame = replay_of(made, (made["release_s"] + 1000).to_list(), ML).with_columns(
-        estimate_source=pl.when(by_model).then(pl.lit("model")).otherwise(pl.lit("history"))
-    )
-    found = judge_claims(
-        trace_id="made",
-        schedules={ML: frame, BASELINE: replay_of(made, (made["release_s"] + 3000).to_list(), BASELINE)},
-        policies=POLICIES,
-        capacity=Capacity(CAPACITY),
-        tables=Evidence(
-            fidelity("PASS"), shaken(-1.0, -0.5, policy=ML), accounting(2.0) if honest is None else honest
-        ),
-        objective=OBJECTIVE,
-        is_synthetic=False,
-    )
-    return {row["criterion"]: row for row in found.iter_rows(named=True)}
-
-
-@pytest.mark.parametrize(
-    ("share", "verdict", "outcome"), [(0.49, "FAIL", "CONDITIONAL"), (0.5, "PASS", "ACCEPTED")]
-)
-def test_a_gain_is_the_models_only_where_the_model_gave_half_of_the_estimates(share, verdict, outcome):
-    rows = of_model(share)
-    assert rows["model_credit"]["verdict"] == verdict
-    assert rows["model_credit"]["measured"] == pytest.approx(share, abs=0.01)
-    assert rows["overall"]["outcome"] == outcome
-
-
-@pytest.mark.parametrize(
-    ("honest", "verdict"),
-    [
-        (accounting(2.0), "PASS"),
-        (accounting(3.9), "FAIL"),
-        (accounting(None), "NOT_ASSESSED"),
-        (ESTIMATE_ACCOUNTING.empty(), "NOT_ASSESSED"),
-        (accounting(2.0, run="as_replayed"), "NOT_ASSESSED"),
-        (accounting(2.0, starved_ratio=0.5), "FAIL"),
-        (accounting(2.0, jain_service=0.9), "FAIL"),
-        (accounting(2.0, jobs_count=JOBS - 1), "NOT_ASSESSED"),
-    ],
-)
-def test_a_gain_must_survive_without_another_schedules_future(honest, verdict):
-    rows = of_model(1.0, honest=honest)
-    assert rows["without_hindsight"]["verdict"] == verdict
-    assert rows["overall"]["outcome"] == ("ACCEPTED" if verdict == "PASS" else "CONDITIONAL")
-
-
-def test_of_forecasts_that_only_hold_jobs_the_source_is_not_known():
-    rules = POLICIES.get(ML)
-    assert rules is not None
-    holds = rules.model_copy(update={"estimate": "requested", "guard_k": None})
-    frame = replay_of(jobs(), (jobs()["release_s"] + 1000).to_list(), ML)
-    found = judge_model_credit(frame, holds, OBJECTIVE.claims)
-    assert found.verdict is Verdict.NOT_ASSESSED
-    assert "holds jobs by forecasts" in found.reason
-
-
-def test_policies_without_forecasts_owe_the_model_nothing():
-    rows = judged([1000] * JOBS, [3000] * JOBS)
-    for name in ("model_credit", "without_hindsight"):
-        assert (rows[name]["verdict"], rows[name]["reason"]) == ("PASS", "it believes no forecasts")
 
 
 def test_the_weighted_score_by_hand_and_no_verdict_reads_it():
