@@ -48,11 +48,13 @@ def compared(
     weeks: int = 40,
     config=INTERVALS,
     replicas: pl.DataFrame | None = None,
+    jobs: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """The table for policies with these waits, the first of them the baseline's."""
-    jobs = trace(
-        job(i, int(i * weeks * WEEK_S / JOBS), 1, 100, user=f"u{i % 5}", wait_s=0) for i in range(JOBS)
-    )
+    if jobs is None:
+        jobs = trace(
+            job(i, int(i * weeks * WEEK_S / JOBS), 1, 100, user=f"u{i % 5}", wait_s=0) for i in range(JOBS)
+        )
     found = robustness(
         trace_id="made",
         shaken=shaken(**values) if replicas is None else replicas,
@@ -159,19 +161,7 @@ def test_replicas_of_which_one_has_no_value_are_left_out():
         .then(None)
         .otherwise("p95_bsld")
     )
-    jobs = trace(job(i, i * 10_000, 1, 100, user="u", wait_s=0) for i in range(JOBS))
-    frames = {
-        policy: replay_of(jobs, (jobs["release_s"] + 100).to_list(), policy)
-        for policy in (BASELINE, "easy_sjbf")
-    }
-    found = robustness(
-        trace_id="made",
-        shaken=replicas,
-        schedules=frames,
-        capacity=Capacity(4),
-        objective=CONFIGS.objective,
-        config=INTERVALS,
-    )
+    found = compared(EVEN, {}, replicas=replicas)
     assert primary(found)["replicas_count"] == 40
     assert found.filter(measure="mean_bsld", time_window="steady")["replicas_count"].item() == 60
 
@@ -288,20 +278,9 @@ def test_the_baselines_weeks_are_drawn_once_and_anew_where_its_jobs_differ():
 
 
 def test_a_machine_without_users_has_no_fairness_and_says_nothing_of_it():
-    jobs = trace(job(i, i * 10_000, 1, 100, wait_s=0) for i in range(JOBS))
-    frames = {
-        policy: replay_of(jobs, (jobs["release_s"] + 100).to_list(), policy)
-        for policy in (BASELINE, "easy_sjbf")
-    }
+    nobody = trace(job(i, i * 10_000, 1, 100, wait_s=0) for i in range(JOBS))
     empty = shaken(**STILL).with_columns(jain_service=pl.lit(None, dtype=pl.Float64))
-    found = robustness(
-        trace_id="made",
-        shaken=empty,
-        schedules=frames,
-        capacity=Capacity(4),
-        objective=CONFIGS.objective,
-        config=INTERVALS,
-    )
+    found = compared(EVEN, {}, replicas=empty, jobs=nobody)
     row = found.filter(measure="jain_service", time_window="steady").row(0, named=True)
     assert row["replicas_count"] == 0
     assert {row[name] for name in ("difference", "lower", "upper", "block_lower", "improved_ratio")} == {None}
@@ -310,15 +289,7 @@ def test_a_machine_without_users_has_no_fairness_and_says_nothing_of_it():
 def test_no_jobs_no_evidence():
     """A trace of which nothing is replayed: rows that say nothing, and no error."""
     jobs = trace(job(i, i * 10, 1, None) for i in range(3))
-    frames = {policy: replay_of(jobs, [None] * 3, policy) for policy in (BASELINE, "easy_sjbf")}
     nothing = shaken(**STILL).with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in BETTER)
-    found = robustness(
-        trace_id="made",
-        shaken=nothing,
-        schedules=frames,
-        capacity=Capacity(4),
-        objective=CONFIGS.objective,
-        config=INTERVALS,
-    )
+    found = compared({BASELINE: [None] * 3, "easy_sjbf": [None] * 3}, {}, replicas=nothing, jobs=jobs)
     assert found["blocks_count"].unique().to_list() == [0]
     assert found["lower"].null_count() == found.height

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import html
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +19,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import yaml
 
-from hpcopt_assets.orchestration.project import CHECKOUT, Project
+from hpcopt_assets.orchestration.project import CHECKOUT, HOME_VARIABLE, Project
 from hpcopt_assets_tests.forecast.made import habitual_jobs, write_small_config
 
 SITE = "site"
@@ -170,3 +173,24 @@ def tell_tales(folder: Path, secrets: tuple[str, ...]) -> list[str]:
             f"{path}: {secret}" for secret in secrets if any(word in said for word in spellings(secret))
         ]
     return found
+
+
+def command(
+    home: Path | None, *arguments: str | Path, preamble: str = "pass"
+) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, of this checkout, with or without a project."""
+    environment = {name: value for name, value in os.environ.items() if name != HOME_VARIABLE}
+    environment |= {"PYTHONPATH": str(CHECKOUT)} | ({HOME_VARIABLE: str(home)} if home else {})
+    code = f"import sys; {preamble}; from hpcopt_assets.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd="/",
+    )
+
+
+def stored(project: Project, *asset: str) -> Path:
+    return project.store.joinpath(*asset) / f"trace={SITE}" / "part.parquet"
