@@ -21,6 +21,7 @@ from hpcopt_assets.measures.summary import Measures
 
 RATIO = "ratio"
 NO_FORECASTS = "it believes no forecasts"
+NOT_HONEST = "the same jobs were not replayed without hindsight"
 
 
 def judge_model_credit(candidate: pl.DataFrame, policy: Policy, config: ClaimsConfig) -> Judgement:
@@ -54,13 +55,22 @@ def judge_hindsight(
     count = int(baseline["jobs_count"] or 0)
     if not policy.is_forecasting:
         return Judgement(Verdict.PASS, None, None, RATIO, count, NO_FORECASTS)
-    honest = accounting.filter(policy=policy.id, run=EstimateRun.HISTORY_HONEST.value)
-    lacking = "it was not replayed without hindsight"
-    if honest.height == 1:
-        row = honest.row(0, named=True)
-        if row["jobs_count"] == replayed:
-            judged = judge_candidate(row | {"jobs_count": count}, baseline, config)
-            told = "without estimates that know another schedule's future"
-            return in_one(judged, f"{told}, every demand is met", f"{told}, not every demand is met")
-        lacking = f"without hindsight it ran {row['jobs_count']:,} jobs, the baseline {replayed:,}"
-    return Judgement(Verdict.NOT_ASSESSED, None, config.min_gain_ratio, RATIO, 0, lacking)
+    honest = honest_measures(accounting, policy, baseline, replayed)
+    if honest is None:
+        return Judgement(Verdict.NOT_ASSESSED, None, config.min_gain_ratio, RATIO, 0, NOT_HONEST)
+    judged = judge_candidate(honest, baseline, config)
+    told = "without estimates that know another schedule's future"
+    return in_one(judged, f"{told}, every demand is met", f"{told}, not every demand is met")
+
+
+def honest_measures(
+    accounting: pl.DataFrame, policy: Policy, baseline: Measures, replayed: int
+) -> Measures | None:
+    """What demands are judged by, of the history-honest run; None without one of as many jobs.
+
+    Such a run is of the baseline's jobs, so that its steady window has as many of them.
+    """
+    found = accounting.filter(policy=policy.id, run=EstimateRun.HISTORY_HONEST.value, jobs_count=replayed)
+    if found.height != 1:
+        return None
+    return {**found.row(0, named=True), "jobs_count": baseline["jobs_count"]}

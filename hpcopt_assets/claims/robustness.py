@@ -23,6 +23,7 @@ from hpcopt_assets.contracts.vocabulary import Verdict, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import FloatArray, Schedule
 from hpcopt_assets.measures.summary import Measures, measure
+from hpcopt_assets.measures.unknown import less
 from hpcopt_assets.measures.window import is_released_in, span_of
 
 NOTHING = np.empty(0)
@@ -61,7 +62,7 @@ class _Compared:
             "jobs_count": self.policy["jobs_count"],
             "baseline_value": old,
             "policy_value": new,
-            "difference": None if new is None or old is None else new - old,
+            "difference": less(new, old),
             "blocks_count": self.blocks_count,
             "block_lower": low,
             "block_upper": high,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hpcopt_assets.contracts.config import ScoreWeights
 from hpcopt_assets.measures.summary import Measures
+from hpcopt_assets.measures.unknown import less, over
 
 
 def weighted_score(candidate: Measures, baseline: Measures, weights: ScoreWeights) -> float | None:
@@ -14,17 +15,11 @@ def weighted_score(candidate: Measures, baseline: Measures, weights: ScoreWeight
 
     None where a measure is unknown. More is better; the baseline has 0.
     """
-    gained = [_less(baseline, candidate, "p95_bsld"), _less(candidate, baseline, "utilisation_ratio")]
-    lost, slowdown = _less(baseline, candidate, "jain_service"), baseline["p95_bsld"]
-    if gained[0] is None or gained[1] is None or lost is None or slowdown is None:
+    sooner = over(less(baseline["p95_bsld"], candidate["p95_bsld"]), baseline["p95_bsld"])
+    fuller = less(candidate["utilisation_ratio"], baseline["utilisation_ratio"])
+    unfairer = less(baseline["jain_service"], candidate["jain_service"])
+    if sooner is None or fuller is None or unfairer is None:
         return None
     return (
-        weights.p95_bsld * gained[0] / slowdown
-        + weights.utilisation * gained[1]
-        - weights.jain_service * max(0.0, lost)
+        weights.p95_bsld * sooner + weights.utilisation * fuller - weights.jain_service * max(0.0, unfairer)
     )
-
-
-def _less(one: Measures, other: Measures, name: str) -> float | None:
-    first, second = one[name], other[name]
-    return None if first is None or second is None else first - second

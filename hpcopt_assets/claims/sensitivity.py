@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from hpcopt_assets.claims.credit import NOT_HONEST, honest_measures
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.demands import Demands, Pair, Row
 from hpcopt_assets.contracts.config import MeasuresConfig, ObjectiveConfig, Policy
@@ -168,24 +169,18 @@ def _told(
         for run in EstimateRun:
             demands = as_configured
             if run is EstimateRun.HISTORY_HONEST:
-                honest = accounting.filter(policy=policy.id, run=run.value, jobs_count=here.jobs_count)
+                honest = honest_measures(accounting, policy, as_configured.baseline, here.jobs_count)
                 demands = _honest(honest, as_configured, objective)
             is_default = run is EstimateRun.AS_REPLAYED
             yield _Told(Varied.ESTIMATES, run.value, is_default, demands, default)
 
 
-def _honest(account: pl.DataFrame, as_configured: Demands, objective: ObjectiveConfig) -> Demands:
-    """The demands where no estimate rests on a job that had not ended, by the account of that run.
-
-    Its one row is of the steady window of as many jobs as the baseline ran; without it nothing is assessed.
-    """
-    if account.height != 1:
-        return replace(as_configured, blind="the same jobs were not replayed without hindsight")
-    baseline, told = as_configured.baseline, account.row(0, named=True)
-    candidate: Measures = {**told, "jobs_count": baseline["jobs_count"]}
-    return replace(
-        as_configured, candidate=candidate, judged=judge_candidate(candidate, baseline, objective.claims)
-    )
+def _honest(honest: Measures | None, as_configured: Demands, objective: ObjectiveConfig) -> Demands:
+    """The demands where no estimate rests on a job that had not ended; without that run none is assessed."""
+    if honest is None:
+        return replace(as_configured, blind=NOT_HONEST)
+    judged = judge_candidate(honest, as_configured.baseline, objective.claims)
+    return replace(as_configured, candidate=honest, judged=judged)
 
 
 def _row(found: _Told) -> Row:

@@ -20,6 +20,7 @@ from hpcopt_assets.contracts.verdicts import combine
 from hpcopt_assets.contracts.vocabulary import Verdict
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.summary import Measures
+from hpcopt_assets.measures.unknown import less, over
 
 THE_BASELINE = "it is the baseline"
 Replays = Callable[[Policy], tuple[pl.DataFrame, pl.DataFrame]]
@@ -161,14 +162,6 @@ def _kept(report: pl.DataFrame) -> Verdict:
 
 def _degradation(before: Measures, after: Measures) -> Row:
     """How many times as large the unbounded measures are, and how far the shares have moved."""
-    times = {column: _over(after[name], before[name]) for name, column in TIMES.items()}
-    changes = {column: _less(after[name], before[name]) for name, column in CHANGES.items()}
+    times = {column: over(after[name], before[name]) for name, column in TIMES.items()}
+    changes = {column: less(after[name], before[name]) for name, column in CHANGES.items()}
     return {**times, **changes}
-
-
-def _over(after: float | None, before: float | None) -> float | None:
-    return after / before if after is not None and before else None
-
-
-def _less(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else after - before

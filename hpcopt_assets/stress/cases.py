@@ -16,6 +16,7 @@ from hpcopt_assets.contracts.sentences import in_figures
 from hpcopt_assets.contracts.stress_config import ScenariosConfig
 from hpcopt_assets.contracts.stress_words import MOVED_BY, StressScenario, WorkloadStatistic
 from hpcopt_assets.measures.capacity import Capacity
+from hpcopt_assets.measures.unknown import over
 from hpcopt_assets.stress.arrivals import burst_shock, low_congestion
 from hpcopt_assets.stress.columns import forecasts_for
 from hpcopt_assets.stress.requests import estimate_noise
@@ -111,17 +112,13 @@ def cases(
 
 def _told(before: Statistics, after: Statistics, moved: WorkloadStatistic) -> Row:
     """The statistic that should move, after; by what factor it did; and the most that any other moved."""
-    factors = {name: _factor(after[name], before[name]) for name in WorkloadStatistic}
+    factors = {name: over(after[name], before[name]) for name in WorkloadStatistic}
     others = [abs(factor - 1) for name, factor in factors.items() if name is not moved and factor is not None]
     return {
         "stressed_statistic": after[moved],
         "reached_factor": factors[moved],
         "others_moved_ratio": max(others, default=None),
     }
-
-
-def _factor(after: float | None, before: float | None) -> float | None:
-    return after / before if after is not None and before else None
 
 
 def _wrong(columns: Row, asked: float, tolerance: float) -> str | None:
