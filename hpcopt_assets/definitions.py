@@ -14,7 +14,7 @@ import dagster as dg
 
 from hpcopt_assets.assets.checks import contract_checks, invariant_check, reject_check, vector_check
 from hpcopt_assets.assets.claims import claims_assets
-from hpcopt_assets.assets.dossier import dossier_assets
+from hpcopt_assets.assets.dossier import credibility_assets, dossier_assets
 from hpcopt_assets.assets.features import features_assets
 from hpcopt_assets.assets.fidelity import fidelity_assets
 from hpcopt_assets.assets.forecast import forecast_assets
@@ -68,7 +68,12 @@ def build_definitions(resources: Mapping[str, Any] | None = None) -> dg.Definiti
     ]
     once = placement_assets(configs, project)
     return dg.Definitions(
-        assets=[*per_trace, *once, *warehouse_assets([*per_trace, *once])],
+        assets=[
+            *per_trace,
+            *once,
+            *warehouse_assets([*per_trace, *once]),
+            *credibility_assets(configs),
+        ],
         asset_checks=[
             *contract_checks([*per_trace, *once]),
             invariant_check(),

@@ -7,7 +7,7 @@ app.py      the command itself, how it ends     graph.py    demo, run, traces, f
 reading.py  a trace named on the command line   files.py    ingest, replay, whatif: one file, without Dagster
 asked.py    options that several commands have  results.py  query
 differ.py   differ                              told.py     what it says in the terminal
-fidelity.py  fidelity
+fidelity.py  fidelity                            dossier.py  dossier
 forecast.py  forecast                           placement.py  placement predict, placement run
 export.py   export                              verify.py   verify
 rendering.py  a dossier from tables at hand     recompute.py  a bundle's tables again

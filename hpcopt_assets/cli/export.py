@@ -201,11 +201,12 @@ def _write_dossier(
     """
     from hpcopt_assets.cli.rendering import ASSET, render
     from hpcopt_assets.contracts.bundle import DOSSIER
+    from hpcopt_assets.dossier.evidence import DECISIONS
     from hpcopt_assets.dossier.files import write_dossier
     from hpcopt_assets.orchestration.versions import environment
 
     versions = environment()
-    decisions = configs.policies, configs.objective, configs.fidelity
+    decisions = {name: getattr(configs, name) for name in DECISIONS}
     dossier = render(known.trace_id, tables, decisions, known.lineage, versions)
     made = known.records[ASSET].data_version
     if is_as_made and dossier.substance_sha256 != made:

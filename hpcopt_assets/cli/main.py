@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from hpcopt_assets.cli import (  # noqa: F401 -- they register
     differ,
+    dossier,
     export,
     fidelity,
     files,

@@ -146,16 +146,17 @@ def _lineage(work: Recomputation) -> Finding:
 def _dossier(work: Recomputation) -> Finding:
     """The text again, word for word; pictures and page only where the same matplotlib draws them."""
     from hpcopt_assets.cli.rendering import render
+    from hpcopt_assets.dossier.evidence import DECISIONS
 
     tables = {table.asset: work.table(table.asset) for table in work.manifest.tables if table.table in TABLES}
-    decisions = work.policies, work.objective, work.fidelity
-    made = render(
-        work.manifest.trace_id, tables, decisions, read_lineage(work.folder), work.manifest.environment
-    )
+    records = read_lineage(work.folder)
+    decisions = {name: work.config(name) for name in DECISIONS}
+    made = render(work.manifest.trace_id, tables, decisions, records, work.manifest.environment)
     files = {FIRST_FILE: made.markdown}
     draws_alike = version("matplotlib") == work.manifest.environment.get("matplotlib")
     if draws_alike:
         files[f"{DOSSIER}/dossier.html"] = made.html
+        files[f"{DOSSIER}/dossier.json"] = made.json
         files |= {f"{DOSSIER}/figures/{name}": svg for name, svg in made.figures.items()}
     for path, text in files.items():
         file = work.folder / path

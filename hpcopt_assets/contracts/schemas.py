@@ -18,6 +18,7 @@ from hpcopt_assets.contracts.adapter import AdapterDecision, AdapterSnapshot
 from hpcopt_assets.contracts.bundle import manifest_json_schema
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.config import CONFIG_MODELS
+from hpcopt_assets.contracts.dossier_file import DossierFile
 from hpcopt_assets.contracts.errors import ContractError
 from hpcopt_assets.contracts.placement_bundle import bundle_json_schema
 from hpcopt_assets.contracts.tables import TABLES
@@ -249,7 +250,7 @@ def table_json_schema(table: Table) -> dict[str, Any]:
 
 
 def all_json_schemas() -> dict[str, dict[str, Any]]:
-    """File name (without .json) -> document: tables, config files, the adapter's messages, bundles."""
+    """File name (without .json) -> document: tables, configs, the adapter's messages, bundles, dossiers."""
     tables = {f"table.{table.name}": table_json_schema(table) for table in TABLES.values()}
     configs = {
         f"config.{name}": {"$schema": DRAFT, **model.model_json_schema()}
@@ -262,5 +263,6 @@ def all_json_schemas() -> dict[str, dict[str, Any]]:
     single = adapter | {
         "placement_bundle": bundle_json_schema(),
         "bundle_manifest": manifest_json_schema(),
+        "dossier": DossierFile.model_json_schema(mode="serialization"),
     }
     return tables | configs | {name: {"$schema": DRAFT, **schema} for name, schema in single.items()}

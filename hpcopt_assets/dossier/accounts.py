@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from hpcopt_assets.contracts.sentences import NOT_MODELLED
+from hpcopt_assets.contracts.tables import INGEST_REPORT, TRACE_JOBS, TRACE_REJECTS
 from hpcopt_assets.contracts.vocabulary import EstimateSource, LeftOut, QualityFlag, RejectCode
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Column, Heading, Item, Kind, Paragraph, Table
-from hpcopt_assets.dossier.evidence import TraceEvidence
+from hpcopt_assets.dossier.evidence import REPLAY, TraceEvidence
 from hpcopt_assets.dossier.numbers import UNKNOWN, count, duration, instant, share
 
 LINES = (
@@ -27,6 +28,7 @@ LINES = (
     ("jobs that the registry does not select", "unselected_jobs_count"),
     ("jobs with a known start", "started_jobs_count"),
 )
+SCHEDULES = f"{REPLAY}POLICY"
 FACT = (Column("fact"), Column("value"))
 
 
@@ -58,9 +60,12 @@ def what_was_read(evidence: TraceEvidence) -> list[Block]:
     lines = tuple((name, count(facts[key])) for name, key in LINES)
     blocks: list[Block] = [
         Heading(2, "What was read"),
-        Table("The trace.", FACT, rows),
+        Table("The trace.", FACT, rows, (INGEST_REPORT.name,)),
         Table(
-            "Every line is accounted for.", (Column("lines and jobs"), Column("count", Kind.NUMBER)), lines
+            "Every line is accounted for.",
+            (Column("lines and jobs"), Column("count", Kind.NUMBER)),
+            lines,
+            (INGEST_REPORT.name,),
         ),
     ]
     if facts["notes"]:
@@ -82,7 +87,7 @@ def left_out(evidence: TraceEvidence) -> list[Block]:
     ]
 
 
-def not_modelled() -> list[Block]:
+def not_modelled(_: TraceEvidence) -> list[Block]:
     """What no replay here has, whatever its verdict."""
     return [
         Heading(2, "What is not modelled"),
@@ -104,15 +109,19 @@ def configuration(evidence: TraceEvidence) -> list[Block]:
             tuple(Column(name) for name in names),
             policies,
         ),
-        _settings("configs/objective.yaml", evidence.objective.model_dump(mode="json")),
-        _settings("configs/fidelity.yaml", evidence.fidelity_config.model_dump(mode="json")),
+        *(
+            _settings(f"configs/{name}.yaml", content)
+            for name, content in evidence.decisions.items()
+            if name != "policies"
+        ),
     ]
 
 
 def _rejects(evidence: TraceEvidence) -> Block:
-    if evidence.rejects.is_empty():
+    rejects = evidence.table(TRACE_REJECTS.name)
+    if rejects.is_empty():
         return Paragraph("No line of the log was rejected.")
-    by_code = evidence.rejects.group_by("code", maintain_order=True).agg(
+    by_code = rejects.group_by("code", maintain_order=True).agg(
         pl.len(), pl.col("source_file", "source_line", "reason", "text").first()
     )
     rows = tuple(
@@ -132,18 +141,19 @@ def _rejects(evidence: TraceEvidence) -> Block:
         Column("found and needed"),
         Column("its text", Kind.CODE),
     )
-    return Table("Lines that became no job.", columns, rows)
+    return Table("Lines that became no job.", columns, rows, (TRACE_REJECTS.name,))
 
 
 def _jobs_left_out(evidence: TraceEvidence) -> Block:
     policies_by_count: dict[tuple[str, int], list[str]] = {}
-    for policy, schedule in evidence.schedules.items():
+    schedules = evidence.schedules
+    for policy, schedule in schedules.items():
         found = schedule["left_out"].drop_nulls().value_counts(sort=True)
         for word, number in found.iter_rows():
             policies_by_count.setdefault((word, number), []).append(policy)
     if not policies_by_count:
         return Paragraph("Every job of the trace took part in every replay.")
-    everywhere = len(evidence.schedules)
+    everywhere = len(schedules)
     rows = tuple(
         (
             words.LEFT_OUT[LeftOut(word)],
@@ -159,7 +169,7 @@ def _jobs_left_out(evidence: TraceEvidence) -> Block:
         Column("share of jobs", Kind.NUMBER),
         Column("in replays of"),
     )
-    return Table("Jobs that took no part in a replay.", columns, rows)
+    return Table("Jobs that took no part in a replay.", columns, rows, (SCHEDULES,))
 
 
 def _estimates(evidence: TraceEvidence) -> Table:
@@ -178,7 +188,7 @@ def _estimates(evidence: TraceEvidence) -> Table:
         Column("jobs (count)", Kind.NUMBER),
         Column("share of replayed jobs", Kind.NUMBER),
     )
-    return Table("What the replays believed jobs would run for.", columns, tuple(rows))
+    return Table("What the replays believed jobs would run for.", columns, tuple(rows), (SCHEDULES,))
 
 
 def _flags(evidence: TraceEvidence) -> Block:
@@ -190,7 +200,7 @@ def _flags(evidence: TraceEvidence) -> Block:
         for flag, number in found.sort("jobs", "quality_flags", descending=[True, False]).iter_rows()
     )
     columns = (Column("remark"), Column("jobs (count)", Kind.NUMBER), Column("share of jobs", Kind.NUMBER))
-    return Table("Jobs that were kept, but are remarkable.", columns, rows)
+    return Table("Jobs that were kept, but are remarkable.", columns, rows, (TRACE_JOBS.name,))
 
 
 def _settings(name: str, content: dict[str, Any]) -> Table:

@@ -20,6 +20,7 @@ class Tone(StrEnum):
 
     PLAIN = "plain"
     CAVEAT = "caveat"
+    ERROR = "error"
 
 
 class Kind(StrEnum):
@@ -72,11 +73,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption; every row has one cell per column."""
+    """A table with a caption; every row has one cell per column. `assets` are what its numbers stand in."""
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
+    assets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         uneven = [row for row in self.rows if len(row) != len(self.columns)]
@@ -86,15 +88,36 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture: file name without folder, SVG text, its title and its caption."""
+    """A picture: file name without folder, SVG text, title, caption and the assets it is drawn from."""
 
     file_name: str
     svg: str
     title: str
     caption: str
+    assets: tuple[str, ...] = ()
 
 
-Block = Heading | Paragraph | Bullets | Table | Figure
+@dataclass(frozen=True)
+class Link:
+    """A document beside this one: what it is called, and its relative address, already quoted."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Links:
+    """A list of links."""
+
+    links: tuple[Link, ...]
+
+
+Block = Heading | Paragraph | Bullets | Table | Figure | Links
+
+
+def caption_of(block: Table | Figure) -> str:
+    """The caption, and where in the lineage its numbers are found."""
+    return f"{block.caption} From {', '.join(block.assets)}." if block.assets else block.caption
 
 
 @dataclass(frozen=True)

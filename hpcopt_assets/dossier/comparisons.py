@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from hpcopt_assets.contracts.columns import DType
 from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
-from hpcopt_assets.contracts.tables import REPLAY_MEASURES
+from hpcopt_assets.contracts.tables import (
+    CLAIM_VERDICTS,
+    FIDELITY_VERDICTS,
+    INVARIANT_REPORT,
+    REPLAY_MEASURES,
+)
 from hpcopt_assets.contracts.vocabulary import (
     OBSERVED,
     ClaimCriterion,
@@ -26,6 +29,7 @@ from hpcopt_assets.dossier.evidence import Row, TraceEvidence
 from hpcopt_assets.dossier.numbers import count, duration, instant, real, share
 from hpcopt_assets.dossier.summary import ranked
 
+GLANCE = (REPLAY_MEASURES.name, FIDELITY_VERDICTS.name, CLAIM_VERDICTS.name)
 POLICIES_ABREAST = 5
 # More columns than these (and the observed one) do not fit an A4 page.
 OVERALL = ClaimCriterion.OVERALL.value  # the same word as in fidelity
@@ -67,7 +71,23 @@ def at_a_glance(evidence: TraceEvidence) -> list[Block]:
         f"{duration(evidence.objective.measures.starved_after_s)}."
     )
     meanings = tuple(Item(f"{policy.id}:", policy.means) for policy in evidence.policies.policies)
-    return [Heading(2, "Policies at a glance"), Table(caption, columns, tuple(rows)), Bullets(meanings)]
+    return [
+        Heading(2, "Policies at a glance"),
+        _terms(evidence),
+        Table(caption, columns, tuple(rows), GLANCE),
+        Bullets(meanings),
+    ]
+
+
+def _terms(evidence: TraceEvidence) -> Paragraph:
+    measures = evidence.objective.measures
+    return Paragraph(
+        f"A job's bounded slowdown is (wait + runtime) / max(runtime, {measures.tau_s} s), at least 1: by "
+        "what factor waiting stretched it. Nineteen of twenty jobs do not exceed its 95th percentile "
+        "(p95_bsld). Jain's index of service (jain_service) is over users' mean bounded slowdowns: 1 where "
+        "all fare alike, near 0 where few bear it all. A candidate is a policy that a site could run instead "
+        f"of {evidence.objective.claims.baseline}, the baseline; a bound knows what no scheduler can know."
+    )
 
 
 def _headline(evidence: TraceEvidence, policy: str) -> tuple[str, ...]:
@@ -97,13 +117,16 @@ def claims(evidence: TraceEvidence) -> list[Block]:
     ]
     order = ranked(evidence)
     bounds = [
-        policy for policy in evidence.claims["policy"].unique(maintain_order=True) if policy not in order
+        policy
+        for policy in evidence.table(CLAIM_VERDICTS.name)["policy"].unique(maintain_order=True)
+        if policy not in order
     ]
     for policy in (*order, *bounds):
-        rows = evidence.claims.filter(pl.col("policy") == policy).rows(named=True)
+        rows = evidence.claim_rows(policy)
         judged = _judged(
             f"{policy} against {rules.baseline}, steady window.",
             [(words.CLAIM[ClaimCriterion(row["criterion"])], row) for row in rows],
+            CLAIM_VERDICTS.name,
         )
         said = (
             "a bound, no candidate" if policy in bounds else evidence.outcome(policy) or Verdict.NOT_ASSESSED
@@ -122,7 +145,7 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
             "replay is not yet a gain at the site."
         ),
     ]
-    for policy in evidence.fidelity["policy"].unique(maintain_order=True):
+    for policy in evidence.table(FIDELITY_VERDICTS.name)["policy"].unique(maintain_order=True):
         rows = evidence.likeness_rows(policy)
         overall = next(
             (row["verdict"] for row in rows if row["criterion"] == FidelityCriterion.OVERALL), None
@@ -130,6 +153,7 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
         judged = _judged(
             f"Replay of {policy} against the record." if policy != OBSERVED else "The record by itself.",
             [(words.FIDELITY[FidelityCriterion(row["criterion"])], row) for row in rows],
+            FIDELITY_VERDICTS.name,
         )
         blocks += [Heading(3, f"{policy}: {overall}" if overall else policy), *judged]
     return blocks
@@ -138,7 +162,7 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
 def invariants(evidence: TraceEvidence) -> list[Block]:
     """Rules that every schedule keeps, checked on the finished ones."""
     rows = []
-    for row in evidence.invariants.iter_rows(named=True):
+    for row in evidence.table(INVARIANT_REPORT.name).iter_rows(named=True):
         first = "" if row["job_id"] is None else f"job {row['job_id']} at {instant(row['at_s'])}: "
         found = "" if row["found"] is None else f"found {row['found']}, allowed {row['allowed']}"
         rows.append(
@@ -160,7 +184,10 @@ def invariants(evidence: TraceEvidence) -> list[Block]:
         Column("what was found"),
     )
     caption = "Rules that no schedule may break, checked on the finished schedules."
-    return [Heading(2, "Did the replays keep the rules?"), Table(caption, columns, tuple(rows))]
+    return [
+        Heading(2, "Did the replays keep the rules?"),
+        Table(caption, columns, tuple(rows), (INVARIANT_REPORT.name,)),
+    ]
 
 
 def every_measure(evidence: TraceEvidence) -> list[Block]:
@@ -193,14 +220,14 @@ def _measures(evidence: TraceEvidence, window: Window, policies: Sequence[str]) 
         rows.append((column.means, name, column.unit or "", *values))
     named = (Column("measure"), Column("key"), Column("unit"))
     columns = named + tuple(Column(policy, Kind.NUMBER) for policy in shown)
-    return Table(f"All measures, {words.WINDOW[window]}.", columns, tuple(rows))
+    return Table(f"All measures, {words.WINDOW[window]}.", columns, tuple(rows), (REPLAY_MEASURES.name,))
 
 
 def _five_digits(value: float | None) -> str:
     return real(value, 5)
 
 
-def _judged(caption: str, rows: list[tuple[str, Row]]) -> list[Block]:
+def _judged(caption: str, rows: list[tuple[str, Row]], asset: str) -> list[Block]:
     """What all criteria amount to, as running text, for that reason is long; then the table of all."""
     overall = [row for _, row in rows if row["criterion"] == OVERALL]
     cells = tuple(
@@ -217,5 +244,5 @@ def _judged(caption: str, rows: list[tuple[str, Row]]) -> list[Block]:
     )
     return [
         *(Paragraph(row["reason"]) for row in overall),
-        Table(caption, (Column("criterion"), *JUDGED), cells),
+        Table(caption, (Column("criterion"), *JUDGED), cells, (asset,)),
     ]

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hpcopt_assets.contracts.errors import InputError
+from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.markdown import FIGURES_FOLDER
-from hpcopt_assets.dossier.trace import Dossier
 
-MARKDOWN_NAME, HTML_NAME = "dossier.md", "dossier.html"
-OURS = {MARKDOWN_NAME, HTML_NAME, FIGURES_FOLDER}
+MARKDOWN_NAME, HTML_NAME, JSON_NAME = "dossier.md", "dossier.html", "dossier.json"
+OURS = {MARKDOWN_NAME, HTML_NAME, JSON_NAME, FIGURES_FOLDER}
 
 
 class DossierPaths(NamedTuple):
@@ -23,11 +23,12 @@ class DossierPaths(NamedTuple):
 
     html: Path
     markdown: Path
+    json: Path
     figures: Path
 
 
 def write_dossier(folder: Path, dossier: Dossier) -> DossierPaths:
-    """Write dossier.md, dossier.html and figures/*.svg as the whole content of `folder`.
+    """Write dossier.md, .html, .json and figures/*.svg as the whole content of `folder`.
 
     An earlier dossier there is replaced; InputError where the folder holds anything else.
     """
@@ -38,6 +39,7 @@ def write_dossier(folder: Path, dossier: Dossier) -> DossierPaths:
         (new / FIGURES_FOLDER).mkdir(parents=True)
         (new / MARKDOWN_NAME).write_text(dossier.markdown, encoding="utf-8")
         (new / HTML_NAME).write_text(dossier.html, encoding="utf-8")
+        (new / JSON_NAME).write_text(dossier.json, encoding="utf-8")
         for name, svg in dossier.figures.items():
             (new / FIGURES_FOLDER / name).write_text(svg, encoding="utf-8")
         if folder.exists():
@@ -49,7 +51,8 @@ def write_dossier(folder: Path, dossier: Dossier) -> DossierPaths:
                 old.rename(folder)
             raise
         shutil.rmtree(old, ignore_errors=True)
-    return DossierPaths(folder / HTML_NAME, folder / MARKDOWN_NAME, folder / FIGURES_FOLDER)
+    names = (HTML_NAME, MARKDOWN_NAME, JSON_NAME, FIGURES_FOLDER)
+    return DossierPaths(*(folder / name for name in names))
 
 
 def _refuse_foreign(folder: Path) -> None:

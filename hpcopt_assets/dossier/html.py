@@ -10,7 +10,19 @@ import re
 from collections.abc import Iterable
 
 from hpcopt_assets.contracts.vocabulary import Outcome, Verdict
-from hpcopt_assets.dossier.blocks import Block, Bullets, Figure, Heading, Item, Kind, Paragraph, Table, Tone
+from hpcopt_assets.dossier.blocks import (
+    Block,
+    Bullets,
+    Figure,
+    Heading,
+    Item,
+    Kind,
+    Links,
+    Paragraph,
+    Table,
+    Tone,
+    caption_of,
+)
 
 STYLE = """
 :root { color-scheme: light; --ink: #222; --soft: #555; --rule: #ccc; --wash: #f5f5f2; }
@@ -24,6 +36,7 @@ p, ul { margin: .6rem 0; max-width: 48rem; overflow-wrap: anywhere; }
 ul { padding-left: 1.2rem; }
 li { margin: .35rem 0; }
 .caveat { border-left: 4px solid #D55E00; background: var(--wash); padding: .5rem .8rem; font-weight: 600; }
+.error { border: 2px solid #a03f00; padding: .5rem .8rem; font-weight: 600; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; width: 100%; font-size: .86rem; line-height: 1.35; }
 caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .35rem; }
@@ -47,7 +60,8 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
   html { font-size: 9.5pt; }
   body { margin: 0; padding: 0; max-width: none; }
   h2, h3, caption, p:has(+ .scroll), h3 + p { break-after: avoid; }
-  figure, .scroll, tr, li, p { break-inside: avoid; }
+  figure, .scroll, table, tr, li, p { break-inside: avoid; }
+  .long, .long table { break-inside: auto; }
   thead { display: table-header-group; }
   .scroll { overflow: visible; }
   table { font-size: 7.8pt; }
@@ -57,6 +71,8 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 # Content-Security-Policy: should anything ever slip in, a browser will neither run nor fetch it.
+LONG_ROWS = 15
+# A table of more may be broken over pages, between rows and with its head repeated.
 LOOKS = {
     Verdict.PASS.value: "good",
     Verdict.FAIL.value: "bad",
@@ -87,18 +103,21 @@ def _block(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"<h{level}>{_text(text)}</h{level}>"
-        case Paragraph(text, Tone.CAVEAT):
-            return f'<p class="caveat">{_text(text)}</p>'
+        case Paragraph(text, (Tone.CAVEAT | Tone.ERROR) as tone):
+            return f'<p class="{tone}">{_text(text)}</p>'
         case Paragraph(text):
             return f"<p>{_text(text)}</p>"
         case Bullets(items):
             return "<ul>\n" + "\n".join(f"<li>{_item(item)}</li>" for item in items) + "\n</ul>"
+        case Links(links):
+            listed = (f'<li><a href="{html.escape(link.href)}">{_text(link.text)}</a></li>' for link in links)
+            return "<ul>\n" + "\n".join(listed) + "\n</ul>"
         case Table():
             return _table(block)
-        case Figure(_, svg, title, caption):
+        case Figure(svg=svg, title=title):
             return (
-                f"<figure>\n{_inline(svg)}\n<figcaption><strong>{_text(title)}.</strong> {_text(caption)}"
-                "</figcaption>\n</figure>"
+                f"<figure>\n{_inline(svg)}\n<figcaption><strong>{_text(title)}.</strong> "
+                f"{_text(caption_of(block))}</figcaption>\n</figure>"
             )
 
 
@@ -119,8 +138,9 @@ def _table(table: Table) -> str:
         + "</tr>"
         for row in table.rows
     )
+    length = " long" if len(table.rows) > LONG_ROWS else ""
     return (
-        f'<div class="scroll"><table>\n<caption>{_text(table.caption)}</caption>\n'
+        f'<div class="scroll{length}"><table>\n<caption>{_text(caption_of(table))}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 

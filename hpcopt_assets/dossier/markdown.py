@@ -16,9 +16,11 @@ from hpcopt_assets.dossier.blocks import (
     Heading,
     Item,
     Kind,
+    Links,
     Paragraph,
     Table,
     Tone,
+    caption_of,
 )
 
 FIGURES_FOLDER = "figures"
@@ -41,16 +43,19 @@ def _block(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"{'#' * level} {escape(text)}"
-        case Paragraph(text, Tone.CAVEAT):
+        case Paragraph(text, Tone.CAVEAT | Tone.ERROR):
             return f"> **{escape(text)}**"
         case Paragraph(text):
             return _opening(text)
         case Bullets(items):
             return "\n".join(f"- {_item(item)}" for item in items)
+        case Links(links):
+            return "\n".join(f"- [{escape(link.text)}]({link.href})" for link in links)
         case Table():
             return _table(block)
-        case Figure(file_name, _, title, caption):
-            return f"![{escape(title)}]({FIGURES_FOLDER}/{file_name})\n\n*{escape(title)}.* {escape(caption)}"
+        case Figure(file_name=file_name, title=title):
+            shown = f"![{escape(title)}]({FIGURES_FOLDER}/{file_name})"
+            return f"{shown}\n\n*{escape(title)}.* {escape(caption_of(block))}"
 
 
 def _opening(text: str) -> str:
@@ -70,7 +75,7 @@ def _table(table: Table) -> str:
         [_cell(text, column.kind) for text, column in zip(row, table.columns, strict=True)]
         for row in table.rows
     ]
-    return f"*{escape(table.caption)}*\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"*{escape(caption_of(table))}*\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _cell(text: str, kind: Kind) -> str:

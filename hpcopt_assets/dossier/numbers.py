@@ -34,9 +34,21 @@ def real(value: float | None, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def share(ratio: float | None) -> str:
-    """A ratio as per cent."""
-    return UNKNOWN if ratio is None else f"{real(100 * ratio)} %"
+def signed(value: float | None) -> str:
+    """A change to three significant digits, with its sign."""
+    return f"+{real(value)}" if value is not None and value > 0 else real(value)
+
+
+def share(ratio: float | None, *, is_change: bool = False) -> str:
+    """A ratio as per cent; of a change, with its sign."""
+    if ratio is None:
+        return UNKNOWN
+    return f"{(signed if is_change else real)(100 * ratio)} %"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """An interval of changes."""
+    return UNKNOWN if low is None or high is None else f"{signed(low)} to {signed(high)}"
 
 
 def duration(seconds: float | None) -> str:

@@ -5,8 +5,9 @@ In:  TraceEvidence.   Out: blocks. Series come from measures/, pictures from plo
 
 from __future__ import annotations
 
+from hpcopt_assets.contracts.tables import TRACE_JOBS
 from hpcopt_assets.dossier.blocks import Block, Figure, Heading, Paragraph
-from hpcopt_assets.dossier.evidence import TraceEvidence
+from hpcopt_assets.dossier.evidence import REPLAY, TraceEvidence
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.slowdown import bounded_slowdown
 from hpcopt_assets.measures.usage import queued_jobs
@@ -15,13 +16,14 @@ from hpcopt_assets.plots.steps import StepPanel, step_lines
 from hpcopt_assets.plots.style import Drawing
 
 OBSERVED_LABEL = "observed"
+DRAWN_FROM = (TRACE_JOBS.name, f"{REPLAY}POLICY")
 
 
 def pictures(evidence: TraceEvidence) -> list[Block]:
     """Three figures; the queue is shown for the policies that are held against the record first."""
     heading = Heading(2, "Figures")
     observed = Schedule.of(evidence.jobs)
-    replayed = {policy: Schedule.of(evidence.schedules[policy]) for policy in evidence.policies.ids}
+    replayed = {policy: Schedule.of(evidence.schedule(policy)) for policy in evidence.policies.ids}
     everyone = {OBSERVED_LABEL: observed} | replayed
     if not any(len(schedule) for schedule in everyone.values()):
         return [heading, Paragraph("No job ran in any schedule: there is nothing to draw.")]
@@ -54,12 +56,12 @@ def pictures(evidence: TraceEvidence) -> list[Block]:
 
 def _queues(evidence: TraceEvidence, policy: str) -> StepPanel:
     """The jobs that ran both in the record and in the replay, as fidelity compares them."""
-    observed, replayed = Schedule.paired(evidence.jobs, evidence.schedules[policy])
+    observed, replayed = Schedule.paired(evidence.jobs, evidence.schedule(policy))
     label = f"replay of {policy}"
     if len(observed) == 0:
-        return StepPanel(None, queued_jobs(Schedule.of(evidence.schedules[policy])), label)
+        return StepPanel(None, queued_jobs(Schedule.of(evidence.schedule(policy))), label)
     return StepPanel(queued_jobs(observed), queued_jobs(replayed), label)
 
 
 def _figure(drawing: Drawing) -> Figure:
-    return Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption)
+    return Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, DRAWN_FROM)

@@ -5,8 +5,11 @@ In:  TraceEvidence.   Out: blocks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
+from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.sentences import SYNTHETIC, plural
 from hpcopt_assets.contracts.vocabulary import (
     DEMANDS,
@@ -24,18 +27,34 @@ from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Item, Paragraph, Tone
 from hpcopt_assets.dossier.evidence import Row, TraceEvidence
 from hpcopt_assets.dossier.numbers import count, date, duration, real, share
+from hpcopt_assets.dossier.survival import Survival, by_survival
 
 RANK = (Outcome.ACCEPTED, Outcome.CONDITIONAL, Outcome.BLOCKED, None)
+GAINS = (Survival.BOTH, Survival.SHAKING_ONLY, Survival.WEEKS_ONLY, Survival.NEITHER)
 ABOUT_ALL = (FidelityCriterion.OVERALL, FidelityCriterion.OBSERVED_WITHIN_CAPACITY)
 # Not ways in which a replay can differ: the sum of them, and a fact about the record alone.
 
 
 def summary(evidence: TraceEvidence) -> list[Block]:
     """Caveat for a synthetic trace, then the points."""
+    items = [item for lead, make in POINTS for item in _point(lead, make, evidence)]
+    return [*_caveat(evidence), Bullets(tuple(items))]
+
+
+def _caveat(evidence: TraceEvidence) -> list[Block]:
+    try:
+        is_synthetic = evidence.facts["is_synthetic"]
+    except EvidenceError:  # the first point says it
+        return []
     caveat = f"{SYNTHETIC} Every verdict below speaks of a workload model, not of a site."
-    first: list[Block] = [Paragraph(caveat, Tone.CAVEAT)] if evidence.facts["is_synthetic"] else []
-    items = [_trace(evidence), _likeness(evidence), *_best(evidence), *_bounds(evidence), _left_out(evidence)]
-    return [*first, Bullets(tuple(items))]
+    return [Paragraph(caveat, Tone.CAVEAT)] if is_synthetic else []
+
+
+def _point(lead: str, make: Callable[[TraceEvidence], list[Item]], evidence: TraceEvidence) -> list[Item]:
+    try:
+        return make(evidence)
+    except EvidenceError as error:
+        return [Item(lead, f"ERROR: {error}")]
 
 
 def ranked(evidence: TraceEvidence) -> list[str]:
@@ -48,7 +67,38 @@ def ranked(evidence: TraceEvidence) -> list[str]:
     return sorted((policy.id for policy in evidence.candidates), key=place)
 
 
-def _trace(evidence: TraceEvidence) -> Item:
+def _survival(evidence: TraceEvidence) -> list[Item]:
+    """Which gains would be there on another day, before any number."""
+    if not evidence.candidates:
+        return []
+    found = by_survival(evidence)
+    gains = [policy for word in GAINS for policy in found[word]]
+    text = (
+        f"{plural(len(gains), 'candidate')} of {len(evidence.candidates)} "
+        f"{'lowers' if len(gains) == 1 else 'lower'} the 95th percentile of bounded slowdown in this replay"
+        f"{'' if gains else ': there is no gain to survive'}."
+    )
+    told = [
+        f"{word.sentence}: {', '.join(found[word])}."
+        for word in Survival
+        if found[word] and word is not Survival.NO_GAIN
+    ]
+    confirmed = [
+        policy.id
+        for policy in evidence.candidates
+        if evidence.claim(policy.id, ClaimCriterion.CONFIRMATION)["verdict"] == Verdict.PASS.value
+    ]
+    accepted = [
+        policy.id for policy in evidence.candidates if evidence.outcome(policy.id) is Outcome.ACCEPTED
+    ]
+    last = (
+        f"Chosen beforehand and confirmed on the rest of the record: {', '.join(confirmed) or 'none'}. "
+        f"Accepted, with every constraint kept: {', '.join(accepted) or 'none'}."
+    )
+    return [Item("What survives.", " ".join([text, *told, last]))]
+
+
+def _trace(evidence: TraceEvidence) -> list[Item]:
     facts = evidence.facts
     place = ", ".join(facts[key] for key in ("installation", "computer") if facts[key])
     one = words.UNIT[facts["capacity_unit"]].removesuffix("s")
@@ -68,10 +118,10 @@ def _trace(evidence: TraceEvidence) -> Item:
             f" The log itself uses more {one}s than that for "
             f"{duration(facts['observed_over_capacity_s'])} (up to {count(facts['observed_peak_procs'])})."
         )
-    return Item("Trace.", text)
+    return [Item("Trace.", text)]
 
 
-def _likeness(evidence: TraceEvidence) -> Item:
+def _likeness(evidence: TraceEvidence) -> list[Item]:
     policies_by_finding: dict[tuple[Verdict, str], list[str]] = {}
     for policy in evidence.policies.fidelity_baselines:
         verdict = evidence.likeness(policy)
@@ -80,7 +130,7 @@ def _likeness(evidence: TraceEvidence) -> Item:
         f"{verdict}: the replay of {' and of '.join(policies)} {words.RESEMBLES[verdict]}{why}."
         for (verdict, why), policies in policies_by_finding.items()
     ]
-    return Item("Is the replay like the record?", " ".join(said))
+    return [Item("Is the replay like the record?", " ".join(said))]
 
 
 def _why(evidence: TraceEvidence, policy: str, verdict: Verdict) -> str:
@@ -102,7 +152,7 @@ def _best(evidence: TraceEvidence) -> list[Item]:
     best = order[0]
     outcome = evidence.outcome(best)
     new, old = (evidence.measured(policy, Window.STEADY) for policy in (best, baseline))
-    rows = [row for row in evidence.claims.rows(named=True) if row["policy"] == best]
+    rows = evidence.claim_rows(best)
     is_gain = outcome in (Outcome.ACCEPTED, Outcome.CONDITIONAL)
     opening = "" if is_gain else f"None. Nearest of {plural(len(order), 'candidate')}: "
     text = (
@@ -148,19 +198,29 @@ def _bounds(evidence: TraceEvidence) -> list[Item]:
     return [Item("Bound.", " ".join(found))] if found else []
 
 
-def _left_out(evidence: TraceEvidence) -> Item:
+def _left_out(evidence: TraceEvidence) -> list[Item]:
     baseline = evidence.objective.claims.baseline
-    schedule = evidence.schedules[baseline]
+    schedule = evidence.schedule(baseline)
     observed = evidence.measured(OBSERVED, Window.WHOLE)
     left_out = schedule["left_out"].drop_nulls()
     counts = left_out.value_counts(sort=True).iter_rows()
     why = ", ".join(f"{count(jobs)} {words.LEFT_OUT[LeftOut(word)]}" for word, jobs in counts)
     fallbacks = schedule.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value).height
-    return Item(
-        "Left out.",
+    text = (
         f"{plural(evidence.facts['rejects_count'], 'line')} of the log rejected; "
         f"{plural(left_out.len(), 'job')} took no part in the replays{f' ({why})' if why else ''}; "
         f"{plural(fallbacks, 'replayed job')} had no requested runtime and got a stand-in; "
         f"{plural(observed['left_out_count'], 'job')} could not be measured as observed. What is not "
-        "modelled is listed below.",
+        "modelled is listed below."
     )
+    return [Item("Left out.", text)]
+
+
+POINTS: tuple[tuple[str, Callable[[TraceEvidence], list[Item]]], ...] = (
+    ("What survives.", _survival),
+    ("Trace.", _trace),
+    ("Is the replay like the record?", _likeness),
+    ("Best candidate.", _best),
+    ("Bound.", _bounds),
+    ("Left out.", _left_out),
+)

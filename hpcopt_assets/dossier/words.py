@@ -5,6 +5,7 @@ In:  a word of contracts/vocabulary.py.   Out: words. A test fails when a vocabu
 
 from __future__ import annotations
 
+from hpcopt_assets.contracts.forecast_words import EstimateRun, Predictor
 from hpcopt_assets.contracts.vocabulary import (
     CapacitySource,
     ClaimCriterion,
@@ -146,3 +147,22 @@ OUTCOME: dict[Outcome | None, str] = {
     Outcome.BLOCKED: "no better than {baseline}, or at the cost of a constraint",
     None: "the evidence does not suffice to compare it with {baseline}",
 }
+PREDICTOR: dict[Predictor, str] = {
+    Predictor.MODEL: "the model",
+    Predictor.MODEL_SPLIT_ONLY: "the model, its intervals never updated",
+    Predictor.MODEL_QUEUE_STATE: "a model that also sees the queue",
+    Predictor.REQUEST: "the user's request",
+    Predictor.GLOBAL_MEDIAN: "the median of all ended jobs",
+    Predictor.USER_MEDIAN: "the median of the user's ended jobs",
+    Predictor.TSAFRIR: "the mean of the user's last two ended jobs",
+    Predictor.USER_REQUEST: "the mean of the last two of the same user and request",
+}
+RUN: dict[EstimateRun, str] = {
+    EstimateRun.AS_REPLAYED: "as replayed",
+    EstimateRun.HISTORY_HONEST: "without what was not yet known",
+}
+
+
+def in_words(criteria: str) -> str:
+    """Claim criteria, separated by commas, in words."""
+    return ", ".join(CLAIM[ClaimCriterion(word)] for word in criteria.split(", "))

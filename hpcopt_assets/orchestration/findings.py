@@ -61,6 +61,8 @@ def say_findings(project: Project, configs: Configs, trace_ids: list[str]) -> No
     if not trace_ids:
         return
     say(f"DuckDB catalog  {project.duckdb}")
+    if project.credibility.is_file():
+        say(f"Credibility     {project.credibility} (over all traces)")
     for trace_id in trace_ids:
         say(f"Dossier         {project.dossier_of(trace_id)}")
         say(f"Profile         {project.profiles / trace_id} (figures)")

@@ -24,5 +24,5 @@ placement_job = dg.define_asset_job(
 publish_job = dg.define_asset_job(
     PUBLISH_JOB,
     selection=PUBLISHED,
-    description="The DuckDB catalog over all traces.",
+    description="Over all traces: the DuckDB catalog, and the dossier on what can be believed.",
 )

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from hpcopt_assets.contracts.errors import ConfigError
 
+ACROSS = "credibility"
+# The folder of the dossier over all traces.
 HOME_VARIABLE = "HPCOPT_HOME"
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -77,8 +79,20 @@ class Project:
         """Runs, event log and schedules of Dagster."""
         return self.home / ".dagster"
 
+    @property
+    def credibility(self) -> Path:
+        """The page to open for all traces."""
+        return self.dossiers / ACROSS / "dossier.html"
+
     def dossier_of(self, trace_id: str) -> Path:
-        """The page to open for a trace."""
+        """The page to open for a trace; ConfigError for a trace that has the name of all of them."""
+        if trace_id == ACROSS:
+            raise ConfigError(
+                found=f"a trace of the name {ACROSS!r}",
+                needed="another name: this one is that of the dossier over all traces",
+                where="data/raw",
+                next_step="Rename its file.",
+            )
         return self.dossiers / trace_id / "dossier.html"
 
 

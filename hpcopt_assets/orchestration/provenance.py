@@ -82,8 +82,8 @@ def _materialization(record: dg.EventLogRecord) -> Materialization:
     )
 
 
-def latest(instance: dg.DagsterInstance, key: dg.AssetKey, partition: str) -> Materialization | None:
-    """The latest materialization of one partition of an asset, or None."""
+def latest(instance: dg.DagsterInstance, key: dg.AssetKey, partition: str | None) -> Materialization | None:
+    """The latest materialization of one partition of an asset (of all of it: None), or None."""
     found = _history(instance, key, partition)
     return next(found, None)
 
@@ -132,7 +132,10 @@ def _resolved(instance: dg.DagsterInstance, item: Materialization, source: Input
     for made in _history(
         instance, dg.AssetKey.from_user_string(source.asset), item.partition, item.record_id
     ):
-        if made.data_version is not None and partition_version(made.data_version) == source.data_version:
+        tagged = made.data_version
+        if tagged is not None and item.partition is not None:
+            tagged = partition_version(tagged)
+        if tagged is not None and tagged == source.data_version:
             return made
     raise EvidenceError(
         found=f"no record of {source.asset} with the version that {item.asset} was made from",

@@ -12,7 +12,17 @@ from importlib import metadata
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-RECORDED_PACKAGES = ("dagster", "duckdb", "matplotlib", "numba", "numpy", "polars", "pyarrow")
+RECORDED_PACKAGES = (
+    "dagster",
+    "duckdb",
+    "lightgbm",
+    "matplotlib",
+    "numba",
+    "numpy",
+    "onnxruntime",
+    "polars",
+    "pyarrow",
+)
 
 
 @cache

@@ -6,6 +6,7 @@ In:  changes by field.   Out: a valid TraceEvidence.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from html.parser import HTMLParser
@@ -19,10 +20,24 @@ from hpcopt_assets.contracts import tables
 from hpcopt_assets.contracts import vocabulary as v
 from hpcopt_assets.contracts.columns import Table
 from hpcopt_assets.contracts.config import FidelityConfig, ObjectiveConfig, PoliciesConfig
+from hpcopt_assets.contracts.forecast_config import ForecastConfig
+from hpcopt_assets.contracts.forecast_tables import (
+    ESTIMATE_ACCOUNTING,
+    FEATURE_SPLITS,
+    FORECAST_SCORES,
+    RUNTIME_IMPORTANCE,
+    RUNTIME_MODEL,
+)
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
+from hpcopt_assets.contracts.robustness_config import RobustnessConfig
+from hpcopt_assets.contracts.robustness_tables import BETTER, ROBUSTNESS, WINDOWS
 from hpcopt_assets.contracts.schemas import validate
+from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
+from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
 from hpcopt_assets.dossier.evidence import TraceEvidence
-from hpcopt_assets.dossier.trace import Dossier, build_trace_dossier
+from hpcopt_assets.dossier.finished import Dossier
+from hpcopt_assets.dossier.trace import build_trace_dossier
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.table import measure_all
 from hpcopt_assets_tests.builders import job, trace
@@ -249,6 +264,198 @@ def invariants() -> pl.DataFrame:
     )
 
 
+def raw_trace() -> pl.DataFrame:
+    file = {"source_file": "made.swf", "format": v.TraceFormat.SWF, "sha256": "c" * 64, "size_bytes": 1234}
+    return rows(tables.RAW_TRACE, [file | {"entry": "{}"}])
+
+
+def robustness(policy: str = "fifo_strict", **changes: Any) -> pl.DataFrame:
+    """Every window and measure of one candidate: a gain that both intervals show, unless told otherwise."""
+    content = {
+        "policy": policy,
+        "baseline": "easy_backfill",
+        "jobs_count": JOBS,
+        "baseline_value": 4.0,
+        "policy_value": 3.0,
+        "difference": -1.0,
+        "replicas_count": 200,
+        "shaken_baseline_value": 5.0,
+        "mean_difference": -1.25,
+        "p25_difference": -1.5,
+        "p50_difference": -1.25,
+        "p75_difference": -1.1,
+        "improved_ratio": 0.995,
+        "is_artefact": False,
+        "blocks_count": 12,
+        "confidence": 0.95,
+        "candidates_count": None,
+        "lower": -2.0,
+        "upper": -0.5,
+        "block_lower": -3.0,
+        "block_upper": -0.2,
+    } | changes
+    return rows(
+        ROBUSTNESS,
+        (content | {"time_window": window, "measure": measure} for window in WINDOWS for measure in BETTER),
+    )
+
+
+def recommendation(**changes: Any) -> pl.DataFrame:
+    """The baseline, and one candidate that is blocked."""
+    shared = {
+        "outcome": None,
+        "is_baseline": False,
+        "is_recommended": False,
+        "rank": None,
+        "shaken_gain_ratio": None,
+        "p95_bsld": 4.0,
+        "utilisation_ratio": 0.7,
+        "mean_wait_s": 1200.0,
+        "jain_service": 0.5,
+        "starved_ratio": 0.01,
+        "is_on_front": True,
+        "dominated_by": None,
+        "failed": None,
+        "open": None,
+        "improved": None,
+        "worsened": None,
+        "reason": "No candidate passes everything: none is recommended.",
+    }
+    candidate = {
+        "policy": "fifo_strict",
+        "outcome": "BLOCKED",
+        "shaken_gain_ratio": 0.25,
+        "is_on_front": False,
+        "dominated_by": "easy_backfill",
+        "failed": "fairness",
+        "open": "confirmation",
+        "improved": "p95_bsld 4 -> 3 (-25 %)",
+        "worsened": "jain_service 0.5 -> 0.4 (-20 %)",
+        "reason": "Not recommended: it does not meet fairness.",
+    }
+    baseline = shared | {"policy": "easy_backfill", "is_baseline": True}
+    return rows(RECOMMENDATION, [baseline, shared | candidate | changes])
+
+
+def forecasts() -> dict[str, pl.DataFrame]:
+    """Splits, models, importance, scores and accounts of a log on which one fold could be made."""
+    window = {name: START_S + 1000 * i for i, name in enumerate(SPLIT_TIMES)}
+    counts = {"fit_jobs_count": 30, "calibrate_jobs_count": 10, "score_jobs_count": 20}
+    splits = [
+        window | counts | {"fold": 1, "is_made": True, "note": None},
+        window | counts | {"fold": 2, "is_made": False, "note": "3 jobs had ended, 1,000 needed"},
+    ]
+    model = {
+        "fold": 1,
+        "inputs": "replay",
+        "quantile": "p50",
+        "rounds_count": 40,
+        "fit_jobs_count": 30,
+        "stopping_loss": 0.25,
+        "parity_ratio": 1e-7,
+        "sha256": "d" * 64,
+        "features": ["procs", "limit_s"],
+        "onnx": b"onnx",
+    }
+    importance = [
+        {"fold": 1, "quantile": "p50", "feature": name, "gain_ratio": gain, "permutation_loss_s": loss}
+        for name, gain, loss in (("limit_s", 0.7, 321.5), ("procs", 0.3, 12.5))
+    ]
+    return {
+        "splits": rows(FEATURE_SPLITS, splits),
+        "model": rows(RUNTIME_MODEL, [model]),
+        "importance": rows(RUNTIME_IMPORTANCE, importance),
+        "scores": rows(FORECAST_SCORES, _scores()),
+        "accounting": ESTIMATE_ACCOUNTING.empty(),
+    }
+
+
+SPLIT_TIMES = ("stopping_from_s", "cutoff_s", "score_from_s", "score_until_s")
+
+
+def _scores() -> Iterable[dict[str, Any]]:
+    shared = {
+        "fold": 0, "band": "all", "weighting": "job", "versus": None, "unit": "s",
+        "lower": None, "upper": None, "jobs_count": 20, "note": None,
+    }  # fmt: skip
+    for predictor, error in (("model", 1800.0), ("request", 7200.0), ("user_request", 3600.0)):
+        yield shared | {"predictor": predictor, "measure": "mae", "value": error}
+    yield shared | {
+        "predictor": "model", "measure": "coverage_capped", "value": 0.8125, "unit": "ratio",
+    }  # fmt: skip
+    yield shared | {
+        "predictor": "model", "measure": "pinball_p50", "versus": "request",
+        "value": -2700.0, "lower": -3000.0, "upper": -2000.0, "note": "largest: a day",
+    }  # fmt: skip
+
+
+def judged_by_demand(verdict: str) -> dict[str, str]:
+    return {demand.value: verdict for demand in v.DEMANDS} | {"verdict": verdict}
+
+
+def sensitivity(verdict: str = "PASS", *, has_flipped: bool | None = True) -> pl.DataFrame:
+    """One decision as configured and taken otherwise."""
+    shared = {
+        "policy": "fifo_strict",
+        "baseline": "easy_backfill",
+        "varied": "tau_s",
+        "jobs_count": JOBS,
+        "excluded_count": 0,
+        "baseline_value": 4.0,
+        "policy_value": 3.0,
+        "gain_ratio": 0.25,
+        "default_verdict": "FAIL",
+        "reason": "as it is",
+    }
+    default = shared | {"setting": "10", "is_default": True, "has_flipped": False}
+    other = shared | {"setting": "60", "is_default": False, "has_flipped": has_flipped}
+    return rows(SENSITIVITY, [default | judged_by_demand("FAIL"), other | judged_by_demand(verdict)])
+
+
+def stress(**changes: Any) -> pl.DataFrame:
+    """One policy under one scenario; null where nothing is told."""
+    row: dict[str, Any] = dict.fromkeys(STRESS_REPLAYS.names) | {
+        "policy": "fifo_strict",
+        "baseline": "easy_backfill",
+        "scenario": "burst_shock",
+        "severity": 2,
+        "statistic": "arrival_peak",
+        "asked_factor": 2.0,
+        "reached_factor": 1.98,
+        "jobs_count": JOBS,
+        "stressed_p95_bsld": 9.0,
+        "p95_bsld_times": 3.0,
+        "mean_wait_times": 1.5,
+        "unstressed_gain_ratio": 0.25,
+        "stressed_gain_ratio": -0.125,
+        "unstressed_verdict": "PASS",
+        "violations_count": 0,
+        "invariants": "PASS",
+        "reason": "primary_gain",
+    }
+    verdicts = judged_by_demand("PASS") | {"verdict": "FAIL", "primary_gain": "FAIL"}
+    del row["trace_id"]
+    return rows(STRESS_REPLAYS, [row | verdicts | changes])
+
+
+def closeness() -> pl.DataFrame:
+    content = []
+    for period in (v.WHOLE, QUARTER):
+        for rank, policy in enumerate(("easy_backfill", "fifo_strict"), start=1):
+            content.append(
+                {
+                    "period": period,
+                    "policy": policy,
+                    "rank": rank,
+                    "distance": 1.5 + rank,
+                    "jobs_count": JOBS - 1,
+                    "fidelity": "FAIL",
+                    "reason": f"{policy} is number {rank} in {period}",
+                }
+            )
+    return rows(tables.POLICY_CLOSENESS, content)
+
+
 def lineage() -> tuple[Materialization, ...]:
     def made(record_id: int, asset: str, *read: tuple[int, str, str]) -> Materialization:
         inputs = tuple(InputVersion(asset, record, version) for record, asset, version in read)
@@ -269,17 +476,39 @@ def lineage() -> tuple[Materialization, ...]:
     return raw, table, made(15, "replay/easy_backfill", (11, "trace_jobs", "data11" + "0" * 20))
 
 
+NAMED = {
+    "raw": "raw_trace",
+    "report": "ingest_report",
+    "rejects": "trace_rejects",
+    "jobs": "trace_jobs",
+    "measures": "replay_measures",
+    "invariants": "invariant_report",
+    "fidelity": "fidelity_verdicts",
+    "closeness": "policy_closeness",
+    "robustness": "robustness",
+    "claims": "claim_verdicts",
+    "recommendation": "recommendation",
+    "splits": "feature_splits",
+    "model": "runtime_model",
+    "importance": "runtime_importance",
+    "scores": "forecast_scores",
+    "accounting": "estimate_accounting",
+    "sensitivity": "sensitivity",
+    "stress": "stress_replays",
+}
+# What tests call a table, and its asset.
+
+
 def evidence(**changes: Any) -> TraceEvidence:
-    """Valid evidence; a field given by name replaces what stands here."""
+    """Valid evidence; a table (by a name of `NAMED`, or `schedules`) or else a field replaces what is here."""
     observed = changes.get("jobs", jobs())
     objective = config("objective", ObjectiveConfig)
     schedules = {policy: schedule(policy, jobs(), faster) for policy, faster in FASTER.items()}
-    fields: dict[str, Any] = {
-        "trace_id": TRACE_ID,
+    made: dict[str, Any] = {
+        "raw": raw_trace(),
         "report": report(),
         "rejects": rejects(),
         "jobs": observed,
-        "schedules": schedules,
         "measures": measure_all(
             trace_id=TRACE_ID,
             trace_jobs=observed,
@@ -289,15 +518,44 @@ def evidence(**changes: Any) -> TraceEvidence:
         ),
         "invariants": invariants(),
         "fidelity": fidelity(),
+        "closeness": closeness(),
+        "robustness": robustness(),
         "claims": claims(),
+        "recommendation": recommendation(),
+        **forecasts(),
+        "sensitivity": sensitivity(),
+        "stress": stress(),
+        "schedules": schedules,
+    }
+    fields: dict[str, Any] = {
+        "trace_id": TRACE_ID,
+        "errors": (),
         "policies": policies(),
         "objective": objective,
-        "fidelity_config": config("fidelity", FidelityConfig),
+        "fidelity": config("fidelity", FidelityConfig),
+        "robustness": config("robustness", RobustnessConfig),
+        "forecast": config("forecast", ForecastConfig),
+        "stress": config("stress", StressConfig),
+        "sensitivity": config("sensitivity", SensitivityConfig),
         "lineage": lineage(),
         "environment": {"python": "3.11.2", "polars": "2.1.0"},
         "generated_at": datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
     }
-    return TraceEvidence(**(fields | changes))
+    made |= {name: value for name, value in changes.items() if name in made}
+    fields |= {name: value for name, value in changes.items() if name in fields.keys() - made.keys()}
+    return TraceEvidence(tables=by_asset(made), **fields)
+
+
+def by_asset(made: dict[str, Any]) -> dict[str, pl.DataFrame]:
+    """Tables by the names that tests use -> by asset; a table that is None is not there."""
+    schedules = made.get("schedules", {})
+    found = {NAMED[name]: frame for name, frame in made.items() if name in NAMED and frame is not None}
+    return found | {f"replay/{policy}": frame for policy, frame in schedules.items()}
+
+
+def changed(found: TraceEvidence, **made: Any) -> TraceEvidence:
+    """The evidence with some of its tables replaced."""
+    return replace(found, tables={**found.tables, **by_asset(made)})
 
 
 @cache

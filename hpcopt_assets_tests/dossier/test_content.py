@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,13 +12,23 @@ from hpcopt_assets.contracts.tables import TRACE_REJECTS
 from hpcopt_assets.dossier import accounts, comparisons, words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Figure, Heading, Paragraph, Table
 from hpcopt_assets.dossier.evidence import TraceEvidence
+from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.lineage import lineage
 from hpcopt_assets.dossier.markdown import escape, markdown
 from hpcopt_assets.dossier.summary import summary
-from hpcopt_assets.dossier.trace import Dossier, build_trace_dossier, compose
+from hpcopt_assets.dossier.trace import behind, build_trace_dossier, compose
 from hpcopt_assets_tests.builders import job, trace
 from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.helpers import FASTER, Page, claims, evidence, fidelity, report, standard
+from hpcopt_assets_tests.dossier.helpers import (
+    FASTER,
+    Page,
+    changed,
+    claims,
+    evidence,
+    fidelity,
+    report,
+    standard,
+)
 
 
 def summary_of(found: TraceEvidence) -> str:
@@ -88,9 +97,10 @@ def two_candidates(fifo: tuple[str, float], other: tuple[str, float]) -> TraceEv
     return evidence(
         policies=policies.model_copy(update={"policies": (*policies.policies, second)}),
         schedules={p: helpers.schedule(p, observed, f) for p, f in (FASTER | {"other": 0.4}).items()},
-        measures=doubled(evidence().measures),
+        measures=doubled(evidence().table("replay_measures")),
         invariants=doubled(helpers.invariants()),
         fidelity=doubled(fidelity()),
+        robustness=doubled(helpers.robustness()),
         claims=pl.concat([claim("fifo_strict", *fifo), claim("other", *other)]),
     )
 
@@ -157,7 +167,13 @@ def test_what_was_not_assessed_is_never_shown_as_a_pass():
     )
     tables = [b for b in document.substance[start : start + 9] if isinstance(b, Table)]
     assert {row[1] for table in tables for row in table.rows} == {"NOT_ASSESSED"}
-    html = build_trace_dossier(evidence(fidelity=frame, claims=_all_unassessed())).html
+    untried = helpers.stress(
+        **helpers.judged_by_demand("NOT_ASSESSED"),
+        stressed_p95_bsld=None,
+        unstressed_verdict="NOT_ASSESSED",
+        invariants="NOT_ASSESSED",
+    )
+    html = build_trace_dossier(evidence(fidelity=frame, claims=_all_unassessed(), stress=untried)).html
     told = html[: html.index("<h2>Did the replays keep the rules?")]
     assert '<span class="word good">' not in told
     assert ">PASS<" not in told
@@ -220,7 +236,7 @@ def test_fallbacks_are_counted():
     blind = found.schedules["easy_backfill"].with_columns(
         estimate_source=pl.when(pl.col("left_out").is_null()).then(pl.lit("fallback"))
     )
-    found = replace(found, schedules={**found.schedules, "easy_backfill": blind})
+    found = changed(found, schedules={**found.schedules, "easy_backfill": blind})
     assert "59 replayed jobs had no requested runtime" in summary_of(found)
     told = markdown(accounts.left_out(found))
     assert "| easy_backfill | a fallback, the request being missing | 59 | 100 % |" in told
@@ -257,15 +273,21 @@ def test_lineage_is_told_row_by_row():
 
 
 def test_missing_lineage_is_said_aloud():
-    text = markdown(lineage(evidence(lineage=())))
+    text = markdown(lineage(behind(evidence(lineage=()))))
     assert "> **No lineage was recorded" in text
 
 
 def test_the_figures_are_named_and_given():
     dossier = standard()
     assert set(re.findall(r"\(figures/([^)]+)\)", dossier.markdown)) == set(dossier.figures)
-    assert set(dossier.figures) == {"queue_length.svg", "waits.svg", "bounded_slowdowns.svg"}
-    assert dossier.html.count("<svg") == 3
+    assert set(dossier.figures) == {
+        "queue_length.svg",
+        "waits.svg",
+        "bounded_slowdowns.svg",
+        "robustness.svg",
+        "quarters.svg",
+    }
+    assert dossier.html.count("<svg") == len(dossier.figures)
 
 
 def test_both_formats_say_all_there_is():

@@ -25,12 +25,16 @@ def test_evidence_as_made_is_accepted():
         ({"fidelity": without(fidelity(), policy="easy_backfill", criterion="overall")}, "overall"),
         ({"claims": without(claims(), policy="fifo_strict", criterion="overall")}, "overall"),
         ({"claims": pl.concat([claims(), claims()])}, "2 rows"),
-        ({"measures": without(evidence().measures, policy="fifo_strict")}, "fifo_strict"),
+        ({"measures": without(evidence().table("replay_measures"), policy="fifo_strict")}, "fifo_strict"),
         (
-            {"measures": without(evidence().measures, policy="observed", time_window="steady")},
+            {
+                "measures": without(
+                    evidence().table("replay_measures"), policy="observed", time_window="steady"
+                )
+            },
             "observed, steady",
         ),
-        ({"measures": without(evidence().measures, policy="observed")}, "observed"),
+        ({"measures": without(evidence().table("replay_measures"), policy="observed")}, "observed"),
         ({"invariants": without(invariants(), policy="fifo_strict")}, "fifo_strict"),
         ({"schedules": {"fifo_strict": evidence().schedules["fifo_strict"]}}, "easy_backfill"),
         ({"report": report().head(0)}, "0 rows"),

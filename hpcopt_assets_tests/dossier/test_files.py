@@ -8,8 +8,8 @@ from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.dossier.files import write_dossier
 from hpcopt_assets.dossier.trace import Dossier
 
-FIRST = Dossier("made", "# one", "<p>one", {"a.svg": "<svg/>", "b.svg": "<svg></svg>"}, "1")
-SECOND = Dossier("made", "# two", "<p>two", {"a.svg": "<svg>2</svg>"}, "2")
+FIRST = Dossier("made", "# one", "<p>one", '{"n": 1}', {"a.svg": "<svg/>", "b.svg": "<svg></svg>"}, "1")
+SECOND = Dossier("made", "# two", "<p>two", '{"n": 2}', {"a.svg": "<svg>2</svg>"}, "2")
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -24,6 +24,7 @@ def test_a_dossier_is_its_files(tmp_path):
     folder = tmp_path / "deep" / "made"
     paths = write_dossier(folder, FIRST)
     assert content(folder) == {
+        "dossier.json": '{"n": 1}',
         "dossier.md": "# one",
         "dossier.html": "<p>one",
         "figures/a.svg": "<svg/>",
@@ -38,6 +39,7 @@ def test_an_earlier_dossier_is_replaced_whole(tmp_path):
     write_dossier(tmp_path / "made", FIRST)
     write_dossier(tmp_path / "made", SECOND)
     assert content(tmp_path / "made") == {
+        "dossier.json": '{"n": 2}',
         "dossier.md": "# two",
         "dossier.html": "<p>two",
         "figures/a.svg": "<svg>2</svg>",
@@ -89,4 +91,4 @@ def test_a_folder_with_other_things_is_refused(tmp_path):
 def test_an_empty_folder_is_taken(tmp_path):
     (tmp_path / "made").mkdir()
     write_dossier(tmp_path / "made", FIRST)
-    assert len(content(tmp_path / "made")) == 4
+    assert len(content(tmp_path / "made")) == 5

@@ -23,7 +23,7 @@ from hpcopt_assets.dossier.blocks import (
 from hpcopt_assets.dossier.html import page
 from hpcopt_assets.dossier.markdown import markdown
 from hpcopt_assets.dossier.trace import build_trace_dossier
-from hpcopt_assets_tests.dossier.helpers import Page, claims, evidence, rejects, report, standard
+from hpcopt_assets_tests.dossier.helpers import Page, changed, claims, evidence, rejects, report, standard
 
 EVIL = (
     '<script>alert("x")</script><img src=x onerror=y> | `a` **b** [c](javascript:d) &lt; $e$ \x1b[31m\u202e'
@@ -61,13 +61,8 @@ def test_untrusted_text_makes_no_markup_in_markdown():
 
 def test_a_trace_may_have_any_name():
     found = evidence()
-    frames = ("report", "rejects", "jobs", "measures", "invariants", "fidelity", "claims")
-    named = {name: getattr(found, name).with_columns(trace_id=pl.lit("<b>$x")) for name in frames} | {
-        "schedules": {
-            policy: frame.with_columns(trace_id=pl.lit("<b>$x")) for policy, frame in found.schedules.items()
-        }
-    }
-    dossier = build_trace_dossier(replace(found, trace_id="<b>$x", **named))
+    named = {name: frame.with_columns(trace_id=pl.lit("<b>$x")) for name, frame in found.tables.items()}
+    dossier = build_trace_dossier(replace(found, trace_id="<b>$x", tables=named))
     assert "<b>" not in dossier.html
     assert "<title>Trace dossier: &lt;b&gt;$x</title>" in dossier.html
     assert dossier.markdown.startswith("# Trace dossier: &lt;b&gt;\\$x\n")
@@ -123,7 +118,7 @@ def test_what_was_found_is_substance(change):
 def test_a_changed_figure_is_substance():
     found = evidence()
     moved = found.schedules["easy_backfill"].with_columns(wait_s=0, start_s="release_s")
-    other = replace(found, schedules={**found.schedules, "easy_backfill": moved})
+    other = changed(found, schedules={**found.schedules, "easy_backfill": moved})
     first, second = build_trace_dossier(found), build_trace_dossier(other)
     assert first.markdown == second.markdown
     assert first.substance_sha256 != second.substance_sha256

@@ -2,9 +2,10 @@
 
 import pytest
 
+from hpcopt_assets.contracts import forecast_words as fw
 from hpcopt_assets.contracts import vocabulary as v
 from hpcopt_assets.dossier import words
-from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, instant, real, share
+from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, instant, real, share, span
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,8 @@ from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, instan
         (words.WINDOW, v.Window),
         (words.RESEMBLES, v.Verdict),
         (words.OUTCOME, v.Outcome),
+        (words.PREDICTOR, fw.Predictor),
+        (words.RUN, fw.EstimateRun),
     ],
 )
 def test_every_word_has_a_meaning(meanings, vocabulary):
@@ -75,5 +78,7 @@ def test_durations(seconds, text):
 def test_the_rest():
     assert (count(1_234_567), count(None)) == ("1,234,567", UNKNOWN)
     assert (share(0.7512), share(1.0), share(None)) == ("75.1 %", "100 %", UNKNOWN)
+    assert (share(0.25, is_change=True), share(-0.25, is_change=True)) == ("+25 %", "-25 %")
+    assert (span(-0.5, 0.1), span(None, 0.1)) == ("-0.5 to +0.1", UNKNOWN)
     assert instant(1_700_000_000.9) == "2023-11-14 22:13:20 UTC"
     assert (instant(None), date(0), date(None)) == (UNKNOWN, "1970-01-01", UNKNOWN)

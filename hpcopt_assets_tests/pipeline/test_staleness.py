@@ -8,6 +8,7 @@ from hpcopt_assets.definitions import build_definitions
 from hpcopt_assets.orchestration import provenance
 from hpcopt_assets.orchestration.project import Project
 
+DOSSIERS = {"trace_dossier", "credibility_dossier"}
 MEASURED = {
     "replay_measures",
     "estimate_accounting",
@@ -18,7 +19,7 @@ MEASURED = {
     "recommendation",
     "fidelity_verdicts",
     "claim_verdicts",
-    "trace_dossier",
+    *DOSSIERS,
 }
 
 
@@ -42,10 +43,7 @@ def code_versions() -> dict[str, str | None]:
             "objective",
             "min_gain_ratio: 0.05",
             "min_gain_ratio: 0.06",
-            {
-                *("robustness", "claim_verdicts", "recommendation", "trace_dossier"),
-                *("stress_replays", "sensitivity"),
-            },
+            {"robustness", "claim_verdicts", "recommendation", "stress_replays", "sensitivity", *DOSSIERS},
         ),
         ("objective", "tau_s: 10 ", "tau_s: 60 ", MEASURED),
         ("traces", "capacity_procs: 806", "capacity_procs: 807", set()),
@@ -60,9 +58,9 @@ def code_versions() -> dict[str, str | None]:
                 "policy_closeness",
                 "recommendation",
                 "claim_verdicts",
-                "trace_dossier",
                 "stress_replays",
                 "sensitivity",
+                *DOSSIERS,
             },
         ),
         ("synthetic", "jobs: 5000", "jobs: 4000", set()),
@@ -70,20 +68,20 @@ def code_versions() -> dict[str, str | None]:
         ("placement", "batch_rows: 4096", "batch_rows: 2048", {"placement_predictions"}),
         ("placement", "leaves: 31", "leaves: 15", {"placement_model", "placement_scores", "placement_study"}),
         ("placement", "ceiling_draws: 40", "ceiling_draws: 50", {"placement_scores"}),
-        ("robustness", "recorded: 200", "recorded: 100", {"shaken_measures"}),
-        ("robustness", "draws: 1000", "draws: 2000", {"robustness"}),
+        ("robustness", "recorded: 200", "recorded: 100", {"shaken_measures", *DOSSIERS}),
+        ("robustness", "draws: 1000", "draws: 2000", {"robustness", *DOSSIERS}),
         ("robustness", "threads: all", "threads: 1", set()),
-        ("stress", "heavy_tail: [1.5, 2, 3]", "heavy_tail: [1.5, 2, 4]", {"stress_replays"}),
-        ("stress", "seed: 23", "seed: 24", {"stress_replays"}),
+        ("forecast", "folds: 6", "folds: 5", {"feature_splits", "trace_dossier"}),
+        ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates", "trace_dossier"}),
+        ("forecast", "[1, 8, 32, 128]", "[1, 8, 32]", {"forecast_scores", "recommendation", "trace_dossier"}),
+        ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores", "trace_dossier"}),
+        ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance", "trace_dossier"}),
+        ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance", "trace_dossier"}),
+        ("stress", "heavy_tail: [1.5, 2, 3]", "heavy_tail: [1.5, 2, 4]", {"stress_replays", "trace_dossier"}),
+        ("stress", "seed: 23", "seed: 24", {"stress_replays", "trace_dossier"}),
         ("stress", "threads: all", "threads: 1", set()),
-        ("sensitivity", "tau_s: [10, 60]", "tau_s: [10, 30]", {"sensitivity"}),
+        ("sensitivity", "tau_s: [10, 60]", "tau_s: [10, 30]", {"sensitivity", "trace_dossier"}),
         ("sensitivity", "threads: all", "threads: 1", set()),
-        ("forecast", "folds: 6", "folds: 5", {"feature_splits"}),
-        ("forecast", "rate: 0.01", "rate: 0.02", {"runtime_estimates"}),
-        ("forecast", "[1, 8, 32, 128]", "[1, 8, 32]", {"forecast_scores", "recommendation"}),
-        ("forecast", "replicas: 1000", "replicas: 999", {"forecast_scores"}),
-        ("forecast", "jobs: 1000", "jobs: 999", {"runtime_importance"}),
-        ("forecast", "seed: 7", "seed: 8", {"runtime_model", "runtime_importance"}),
         ("forecast", "threads: 2", "threads: 3", set()),
     ],
 )

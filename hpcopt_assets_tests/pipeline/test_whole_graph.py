@@ -30,17 +30,8 @@ STORED = [
     "stress_replays", "sensitivity",
 ]  # fmt: skip
 
-NO_EVIDENCE = {
-    name for name in STORED if name.startswith(("trace_profile", "job_f", "feature_", "runtime_"))
-} | {
-    "forecast_scores",
-    "estimate_accounting",
-    "policy_closeness",
-    "stress_replays",
-    "sensitivity",
-    "recommendation",
-}
-# What the dossier of a trace does not rest on while no policy believes forecasts.
+NO_EVIDENCE = {"trace_profile"}
+# What the dossier of a trace does not rest on.
 
 
 def store_files(project: Project) -> list[Path]:

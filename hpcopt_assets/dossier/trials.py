@@ -1,0 +1,109 @@
+"""Chapters on what a verdict hangs on: other decisions (sensitivity), and other workloads (stress).
+
+In:  TraceEvidence.   Out: blocks.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hpcopt_assets.contracts.sentences import plural
+from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
+from hpcopt_assets.contracts.vocabulary import DEMANDS, Verdict
+from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.evidence import TraceEvidence
+from hpcopt_assets.dossier.numbers import UNKNOWN, real, share
+
+
+def sensitivity(evidence: TraceEvidence) -> list[Block]:
+    """Which verdicts flip where one decision is taken otherwise; those that do, row by row."""
+    frame = evidence.table(SENSITIVITY.name)
+    heading = Heading(2, "Does a verdict hang on one decision?")
+    tried = frame.filter(~pl.col("is_default"))
+    if tried.is_empty():
+        return [heading, Paragraph("No decision was tried otherwise.")]
+    columns = (
+        Column("decision"),
+        Column("setting"),
+        Column("flips (policies)", Kind.NUMBER),
+        Column("does not flip (policies)", Kind.NUMBER),
+        Column("cannot be told (policies)", Kind.NUMBER),
+        Column("whose verdict flips"),
+    )
+    rows = []
+    for (varied, setting), found in tried.group_by("varied", "setting", maintain_order=True):
+        flipped = found.filter(pl.col("has_flipped").fill_null(False))
+        kept = found.filter(~pl.col("has_flipped").fill_null(True))
+        told = (
+            f"{row['policy']}: {row['default_verdict']} to {row['verdict']}"
+            for row in flipped.rows(named=True)
+        )
+        unknown = found["has_flipped"].null_count()
+        counts = (str(each) for each in (flipped.height, kept.height, unknown))
+        rows.append((str(varied), str(setting), *counts, ", ".join(told) or "none"))
+    flips = int(tried["has_flipped"].sum())
+    return [
+        heading,
+        Paragraph(
+            "The demands on each candidate (gain, starvation, fairness, utilisation) were judged again with "
+            f"one decision taken otherwise. {plural(flips, 'verdict')} of {tried.height} "
+            f"{'flips' if flips == 1 else 'flip'} from PASS to FAIL or back. A verdict that flips rests on "
+            "that decision as much as on the log."
+        ),
+        Table("Each setting against the one that is configured.", columns, tuple(rows), (SENSITIVITY.name,)),
+    ]
+
+
+def stress(evidence: TraceEvidence) -> list[Block]:
+    """What becomes of each policy on the trace made harder, and which demands and rules still hold."""
+    frame = evidence.table(STRESS_REPLAYS.name)
+    heading = Heading(2, "What if the workload were another?")
+    if frame.is_empty():
+        return [heading, Paragraph("No scenario was replayed.")]
+    blocks: list[Block] = [
+        heading,
+        Paragraph(
+            "The trace was changed in one statistic at a time, in three severities, and replayed. Times: the "
+            "stressed value over the unstressed one; above 1 the policy fares worse. The gain is against the "
+            "baseline under the same stress. A trace that cannot carry a scenario is NOT_ASSESSED there."
+        ),
+    ]
+    for (scenario,), found in frame.group_by("scenario", maintain_order=True):
+        blocks.append(_scenario(str(scenario), found.sort("policy", "severity")))
+    return blocks
+
+
+def _scenario(scenario: str, found: pl.DataFrame) -> Table:
+    columns = (
+        Column("policy"),
+        Column("severity (1 to 3)", Kind.NUMBER),
+        Column("statistic times", Kind.NUMBER),
+        Column("p95 bounded slowdown times", Kind.NUMBER),
+        Column("mean wait times", Kind.NUMBER),
+        Column("gain, unstressed", Kind.NUMBER),
+        Column("gain, stressed", Kind.NUMBER),
+        Column("demands", Kind.VERDICT),
+        Column("fails"),
+        Column("rules kept", Kind.VERDICT),
+    )
+    rows = tuple(
+        (
+            row["policy"],
+            str(row["severity"]),
+            _times(row["reached_factor"]),
+            _times(row["p95_bsld_times"]),
+            _times(row["mean_wait_times"]),
+            share(row["unstressed_gain_ratio"], is_change=True),
+            share(row["stressed_gain_ratio"], is_change=True),
+            row["verdict"],
+            ", ".join(demand for demand in DEMANDS if row[demand] == Verdict.FAIL.value) or "none",
+            row["invariants"],
+        )
+        for row in found.iter_rows(named=True)
+    )
+    caption = f"Scenario {scenario.replace('_', ' ')}, which moves {found['statistic'][0].replace('_', ' ')}."
+    return Table(caption, columns, rows, (STRESS_REPLAYS.name,))
+
+
+def _times(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{real(value)} x"

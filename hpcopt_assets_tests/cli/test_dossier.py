@@ -1,0 +1,70 @@
+"""hpcopt dossier: where it is, or what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from hpcopt_assets.cli import dossier as command
+from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets_tests.cli.command import Hpcopt, mistake
+from hpcopt_assets_tests.pipeline.conftest import swf
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    addresses: list[str] = []
+    monkeypatch.setattr(command.webbrowser, "open", lambda address: not addresses.append(address))
+    return addresses
+
+
+def stand(project: Project, name: str) -> None:
+    page = project.dossiers / name / "dossier.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<p>")
+
+
+def test_it_says_where_and_opens_only_when_asked(hpcopt: Hpcopt, project: Project, opened: list[str]) -> None:
+    stand(project, "small")
+    done = hpcopt("dossier", "small")
+    assert done.returncode == 0
+    page = project.dossier_of("small")
+    assert done.stdout.splitlines() == [str(page.with_suffix(end)) for end in (".html", ".md", ".json")]
+    assert opened == []
+    assert hpcopt("dossier", "small", "--open").returncode == 0
+    assert opened == [page.as_uri()]
+
+
+def test_without_a_name_it_is_that_over_all_traces(hpcopt: Hpcopt, project: Project) -> None:
+    stand(project, "credibility")
+    assert hpcopt("dossier").stdout.splitlines()[0] == str(project.credibility)
+
+
+def test_a_browser_that_does_not_open_is_said(
+    hpcopt: Hpcopt, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand(project, "small")
+    monkeypatch.setattr(command.webbrowser, "open", lambda _: False)
+    done = hpcopt("dossier", "small", "--open")
+    assert done.returncode == 0
+    assert "No browser could be opened" in done.stderr
+
+
+def test_where_there_is_none_nothing_is_made_and_the_next_step_is_said(
+    hpcopt: Hpcopt, project: Project, opened: list[str]
+) -> None:
+    (project.raw / "small.swf").write_text(swf())
+    assert "no dossier over all traces" in mistake(hpcopt("dossier", "--open"))
+    told = mistake(hpcopt("dossier", "small"))
+    assert "no dossier of 'small'" in told
+    assert "Run `hpcopt run small`" in told
+    stand(project, "other")
+    told = mistake(hpcopt("dossier", "none_such"))
+    assert "one that was made: other" in told
+    assert "`hpcopt traces`" in told
+    assert opened == []
+    assert not project.dossier_of("small").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_trace_cannot_have_the_name_of_all(hpcopt: Hpcopt) -> None:
+    assert "another name" in mistake(hpcopt("dossier", "credibility"))

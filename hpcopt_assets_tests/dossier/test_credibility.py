@@ -1,0 +1,179 @@
+"""The dossier over all traces: what survives where, what broke, what is missing, and nothing made up."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+from hpcopt_assets.contracts import placement_tables as pt
+from hpcopt_assets.contracts.config import ObjectiveConfig
+from hpcopt_assets.contracts.lineage import ArtefactError, SourceFile
+from hpcopt_assets.contracts.schemas import all_json_schemas, validate
+from hpcopt_assets.dossier.across import OF_TRACES, AcrossEvidence
+from hpcopt_assets.dossier.credibility import build_credibility_dossier
+from hpcopt_assets_tests.dossier import helpers
+from hpcopt_assets_tests.dossier.helpers import Page, claims
+
+READ = {table.name for table in OF_TRACES}
+
+
+def of_trace(trace: str, **made: Any) -> dict[str, pl.DataFrame]:
+    found = helpers.evidence(**made).tables
+    return {name: frame.with_columns(trace_id=pl.lit(trace)) for name, frame in found.items() if name in READ}
+
+
+def study() -> pl.DataFrame:
+    counts = {"attempts_count": 100, "turned_away_count": 30, "placed_count": 60, "failed_count": 10}
+    row = counts | {"admission": "model", "failures_avoided_count": 25, "good_turned_away_count": 5}
+    return made(pt.PLACEMENT_STUDY, row | {"utilisation_ratio": 0.5, "cost_per_attempt": 0.2})
+
+
+def scores() -> pl.DataFrame:
+    row = {"population": "later", "method": "model", "measure": "f1", "minus_method": None}
+    return made(
+        pt.PLACEMENT_SCORES, row | {"value": 0.919, "lower": 0.914, "upper": 0.923, "evidence_count": 9}
+    )
+
+
+def made(table: Any, row: dict[str, Any]) -> pl.DataFrame:
+    frame = table.shape(pl.DataFrame([row], schema=table.polars_schema()))
+    validate(table, frame)
+    return frame
+
+
+def across(**changes: Any) -> AcrossEvidence:
+    """Two traces: on `one` a gain survives and the claim is CONDITIONAL, on `two` neither."""
+    lost = helpers.robustness(upper=0.5, block_upper=0.5)
+    blocked = claims(fairness="FAIL", overall="FAIL")
+    fields: dict[str, Any] = {
+        "traces": ("one", "two"),
+        "tables": {
+            "one": of_trace("one", claims=claims(outcome="CONDITIONAL")),
+            "two": of_trace("two", robustness=lost, claims=blocked),
+        },
+        "placement": {"placement_scores": scores(), "placement_study": study()},
+        "missing": (),
+        "errors": (),
+        "policies": helpers.policies(),
+        "objective": helpers.config("objective", ObjectiveConfig),
+        "seeds": {"shaken replicas": 1},
+        "sources": {"one": [SourceFile("one.swf", "c" * 64)]},
+        "lineage": helpers.lineage(),
+        "environment": {"python": "3.11.2"},
+        "generated_at": datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
+    }
+    return AcrossEvidence(**(fields | changes))
+
+
+def text(evidence: AcrossEvidence | None = None) -> str:
+    return build_credibility_dossier(evidence or across()).markdown
+
+
+def test_the_summary_comes_first_and_says_what_survives_where():
+    opening = text().split("\n## ")[0]
+    assert (
+        "on each of 2 traces that could be told under no candidate; on some under fifo_strict (1 of 2)"
+        in opening
+    )
+    assert "CONDITIONAL: fifo_strict on one. Traces with neither: two." in opening
+    assert "ACCEPTED: none." in opening
+    assert "The replay of easy_backfill is like the record on 0 of 2 traces." in opening
+
+
+def test_a_gain_that_survives_everywhere_is_said_so():
+    everywhere = across(tables={name: of_trace(name) for name in ("one", "two")})
+    assert "on each of 2 traces that could be told under fifo_strict;" in text(everywhere)
+
+
+def test_each_candidate_has_a_row_on_each_trace_with_both_intervals():
+    told = text()
+    assert "| one | -1 | -25 % | -2 to -0.5 | -3 to -0.2 | survives both | **CONDITIONAL** |" in told
+    assert "| two | -1 | -25 % | -2 to +0.5 | -3 to +0.5 | neither | **BLOCKED** |" in told
+    assert "| fifo_strict | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 1 |" in told
+
+
+def test_failure_modes_name_who_broke_what_where():
+    part = next(p for p in text().split("\n## ") if p.startswith("Failure modes"))
+    assert "no candidate's claim is ACCEPTED or CONDITIONAL: two." in part
+    assert "| fairness of service over users | demand on the candidate | two | fifo_strict | none |" in part
+    assert "fairness of service over users | demand on the candidate | one" not in part
+    assert "demand on the evidence | one | fifo_strict | none |" in part
+    assert "easy_clairvoyant" not in part
+
+
+def test_a_trace_without_evidence_is_no_result():
+    """Neither a gain, nor a trace without improvement, nor like the record."""
+    error = ArtefactError("robustness", "two", "a file of SHA-256 0bad", "the file of data version 600d")
+    gone = across(tables={"one": across().tables["one"]}, errors=(error,))
+    told = text(gone)
+    assert told.index("Errors in the evidence") < told.index("What survives")
+    assert "| robustness | two | a file of SHA-256 0bad |" in told
+    assert "on each of 1 trace that could be told under fifo_strict" in told
+    assert "No evidence on two." in told
+    assert "Traces with neither: none." in told
+    assert (
+        "| two | no evidence | no evidence | no evidence | no evidence | cannot be told | no evidence |"
+        in told
+    )
+
+
+def test_what_was_never_made_is_listed():
+    missing = (ArtefactError("recommendation", "two", "never materialized", "a record in the event log"),)
+    part = next(p for p in text(across(missing=missing)).split("\n## ") if p.startswith("What is missing"))
+    assert "| recommendation | two |" in part
+    assert "What is missing" not in text()
+
+
+def test_placement_has_its_chapter_or_says_that_it_was_not_made():
+    told = text()
+    assert "| later | model | not known | not known | not known | 0.919 (0.914 to 0.923) |" in told
+    assert "| model | 100 | 10 | 25 | 5 | 50 % | 0.2 |" in told
+    assert "Not made: run `hpcopt placement run`" in text(across(placement={})).replace("\\", "")
+
+
+def test_cards_of_data_and_models():
+    told = text()
+    machine = "8 processors, stated in the log's header"
+    assert f"| one | A site | 2001-09-09 to 2001-09-10 | 60 | {machine} | 2 h | 3 | 0 |" in told
+    best = "1 h (the mean of the last two of the same user and request)"
+    assert f"| one | 1 of 2 | 30 min | 2 h | {best} | 81.2 % |" in told
+
+
+def test_links_lead_to_the_dossiers_beside_it_and_nowhere_else():
+    dossier = build_credibility_dossier(across())
+    links = [value for name, value in Page(dossier.html).attributes if name == "href" and value[0] != "#"]
+    assert links == ["../one/dossier.html", "../two/dossier.html"]
+    assert "- [one](../one/dossier.html)" in dossier.markdown
+    assert not re.search(r"https?://|@import|url\((?!#)|<script", dossier.html)
+
+
+def test_no_trace_at_all_is_said():
+    told = text(across(traces=(), tables={}, sources={}, lineage=()))
+    assert "No trace was taken through the graph: nothing can be told." in told
+
+
+def test_the_data_keep_their_schema_and_differ_in_provenance_alone():
+    found = across()
+    one = json.loads(build_credibility_dossier(found).json)
+    jsonschema.validate(one, all_json_schemas()["dossier"])
+    later = replace(found, generated_at=datetime(2031, 1, 1, tzinfo=UTC), environment={})
+    two = json.loads(build_credibility_dossier(later).json)
+    assert one.pop("provenance") != two.pop("provenance")
+    assert one == two
+    assert {table["asset"] for table in one["tables"]} == {
+        *(f"{name}/{trace}" for name in READ for trace in ("one", "two")),
+        "placement_scores",
+        "placement_study",
+    }
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_names_of_people_stand_nowhere(name):
+    dossier = build_credibility_dossier(across())
+    assert name in dossier.html
+    assert "user1" not in dossier.html + dossier.markdown + dossier.json
