@@ -1,5 +1,7 @@
 """Assets of dossier: the document on one trace, and the one over all, with the lineage of their numbers."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -7,19 +9,27 @@ import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER
 from hpcopt_assets.assets._inputs import replay_key
+from hpcopt_assets.bundle.hiding import Hider
+from hpcopt_assets.bundle.key import Pseudonyms, pseudonyms
+from hpcopt_assets.contracts.identities import Holds
 from hpcopt_assets.contracts.lineage import ArtefactError
-from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.contracts.tables import RAW_TRACE, REPLAY_SCHEDULE, TABLES
 from hpcopt_assets.dossier.across import OF_PLACEMENT, OF_TRACES, AcrossEvidence
 from hpcopt_assets.dossier.credibility import build_credibility_dossier
 from hpcopt_assets.dossier.evidence import DECISIONS, READ, TraceEvidence, source_files
 from hpcopt_assets.dossier.files import write_dossier
+from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.trace import build_trace_dossier
-from hpcopt_assets.orchestration.artefacts import NEVER_MADE, changed_sources, gather
+from hpcopt_assets.orchestration.artefacts import NEVER_MADE, Found, changed_sources, gather
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.orchestration.provenance import code_version
 from hpcopt_assets.orchestration.versions import environment
+
+ROOMS = ("dossier", "plots", "bundle")
+Told = tuple[Dossier, tuple[ArtefactError, ...]]
+# A dossier, and what is wrong with its evidence, names and all.
 
 
 def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
@@ -27,10 +37,6 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
 
     It reads its tables itself: one that is not what was recorded is an error that the dossier tells.
     """
-    read = [
-        *(dg.AssetKey(table.name) for table in READ),
-        *(replay_key(policy_id) for policy_id in configs.policies.ids),
-    ]
     decisions = (
         configs.policies,
         configs.objective,
@@ -48,30 +54,22 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         partitions_def=traces,
-        deps=read,
+        deps=_read_of_a_trace(configs),
         group_name="dossier",
         owners=[OWNER],
         kinds={"html", "markdown", "json"},
-        code_version=code_version(("dossier", "plots"), decisions),
+        code_version=code_version(ROOMS, decisions),
         description="What was found on a trace, with its evidence and lineage: data/dossiers/<trace>/.",
     )
     def trace_dossier(
         context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]
     ) -> dg.MaterializeResult[None]:
         trace_id = context.partition_key
-        found = gather(context.instance, project.store, read, trace_id)
-        evidence = TraceEvidence(
-            trace_id=trace_id,
-            tables=found.tables,
-            errors=(*found.errors, *_sources(project, found.tables, trace_id)),
-            **{name: getattr(configs, name) for name in DECISIONS},
-            lineage=found.lineage,
-            environment=environment(),
-            generated_at=datetime.now(UTC),
+        dossier, errors = tell_trace(
+            project, configs, context.instance, trace_id, datetime.now(UTC), pseudonyms(project.export_key)
         )
-        for error in evidence.errors:
+        for error in errors:
             context.log.error(error.sentence)
-        dossier = build_trace_dossier(evidence)
         written = write_dossier(project.dossier_of(trace_id).parent, dossier)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(dossier.substance_sha256),
@@ -79,7 +77,7 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
                 "dagster/uri": dg.MetadataValue.path(str(written.html)),
                 "markdown": dg.MetadataValue.path(str(written.markdown)),
                 "json": dg.MetadataValue.path(str(written.json)),
-                "errors_count": len(evidence.errors),
+                "errors_count": len(errors),
             },
         )
 
@@ -88,16 +86,14 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
 
 def credibility_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     """The dossier over all traces. It scans the store, so what it reads only draws its edges."""
-    per_trace = [dg.AssetKey(table.name) for table in OF_TRACES]
-    once = [dg.AssetKey(table.name) for table in OF_PLACEMENT]
 
     @dg.asset(
-        deps=[*per_trace, *once, dg.AssetKey("trace_dossier")],
+        deps=[*(table.name for table in (*OF_TRACES, *OF_PLACEMENT)), "trace_dossier"],
         group_name="publish",
         owners=[OWNER],
         kinds={"html", "markdown", "json"},
         code_version=code_version(
-            ("dossier", "plots"),
+            ROOMS,
             (configs.policies, configs.objective, configs.robustness.shaking, configs.robustness.intervals),
         ),
         description="What can be believed over all traces, and why: data/dossiers/credibility/.",
@@ -105,54 +101,123 @@ def credibility_assets(configs: Configs) -> list[dg.AssetsDefinition]:
     def credibility_dossier(
         context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]
     ) -> dg.MaterializeResult[None]:
-        instance = context.instance
-        known = sorted(instance.get_dynamic_partitions(traces.name or ""))
-        found = {trace: gather(instance, project.store, per_trace, trace) for trace in known}
-        placed = gather(instance, project.store, once, None)
-        everything = [*found.values(), placed]
-        problems = [error for each in everything for error in each.errors]
-        for trace, each in found.items():
-            problems += _sources(project, each.tables, trace)
-        lineage = {item.record_id: item for each in everything for item in each.lineage}
-        evidence = AcrossEvidence(
-            traces=tuple(known),
-            tables={trace: each.tables for trace, each in found.items()},
-            placement=placed.tables,
-            missing=tuple(error for error in problems if error.found == NEVER_MADE),
-            errors=tuple(error for error in problems if error.found != NEVER_MADE),
-            policies=configs.policies,
-            objective=configs.objective,
-            seeds={
-                "shaken replicas": configs.robustness.shaking.seed,
-                "weeks drawn anew": configs.robustness.intervals.seed,
-            },
-            sources={
-                trace: source_files(each.tables[RAW_TRACE.name])
-                for trace, each in found.items()
-                if RAW_TRACE.name in each.tables
-            },
-            lineage=tuple(lineage[record_id] for record_id in sorted(lineage)),
-            environment=environment(),
-            generated_at=datetime.now(UTC),
+        dossier, errors = tell_all(
+            project, configs, context.instance, datetime.now(UTC), pseudonyms(project.export_key)
         )
-        for error in evidence.errors:
+        for error in errors:
             context.log.error(error.sentence)
-        dossier = build_credibility_dossier(evidence)
         written = write_dossier(project.credibility.parent, dossier)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(dossier.substance_sha256),
             metadata={
                 "dagster/uri": dg.MetadataValue.path(str(written.html)),
-                "traces_count": len(known),
-                "missing_count": len(evidence.missing),
-                "errors_count": len(evidence.errors),
+                "traces_count": len(known_partitions(context.instance)),
+                "errors_count": len(errors),
             },
         )
 
     return [credibility_dossier]
 
 
-def _sources(project: Project, tables: dict[str, pl.DataFrame], trace_id: str) -> list[ArtefactError]:
+def tell_trace(
+    project: Project,
+    configs: Configs,
+    instance: dg.DagsterInstance,
+    trace_id: str,
+    generated_at: datetime,
+    hide: Pseudonyms | None,
+) -> Told:
+    """The dossier of a trace from its latest tables, with names as pseudonyms unless there are none."""
+    found = gather(instance, project.store, _read_of_a_trace(configs), trace_id)
+    errors = (*found.errors, *_wrong_sources(project, found, trace_id))
+    tables, shown = _hidden(found, errors, hide)
+    evidence = TraceEvidence(
+        trace_id=trace_id,
+        tables=tables,
+        errors=shown,
+        **{name: getattr(configs, name) for name in DECISIONS},
+        lineage=found.lineage,
+        environment=environment(),
+        generated_at=generated_at,
+    )
+    return build_trace_dossier(evidence), errors
+
+
+def tell_all(
+    project: Project,
+    configs: Configs,
+    instance: dg.DagsterInstance,
+    generated_at: datetime,
+    hide: Pseudonyms | None,
+) -> Told:
+    """The dossier over all traces from whatever was made of each, with names as `tell_trace` has them."""
+    known = known_partitions(instance)
+    per_trace = [dg.AssetKey(table.name) for table in OF_TRACES]
+    once = gather(instance, project.store, [dg.AssetKey(table.name) for table in OF_PLACEMENT], None)
+    tables: dict[str, Mapping[str, pl.DataFrame]] = {}
+    errors, shown = list(once.errors), list(once.errors)
+    lineage = {item.record_id: item for item in once.lineage}
+    for trace_id in known:
+        found = gather(instance, project.store, per_trace, trace_id)
+        wrong = (*found.errors, *_wrong_sources(project, found, trace_id))
+        tables[trace_id], told = _hidden(found, wrong, hide)
+        errors += wrong
+        shown += told
+        lineage |= {item.record_id: item for item in found.lineage}
+    evidence = AcrossEvidence(
+        traces=known,
+        tables=tables,
+        placement=once.tables,
+        missing=tuple(error for error in shown if error.found == NEVER_MADE),
+        errors=tuple(error for error in shown if error.found != NEVER_MADE),
+        policies=configs.policies,
+        objective=configs.objective,
+        seeds={
+            "shaken replicas": configs.robustness.shaking.seed,
+            "weeks drawn anew": configs.robustness.intervals.seed,
+        },
+        sources={
+            trace_id: source_files(of_trace[RAW_TRACE.name])
+            for trace_id, of_trace in tables.items()
+            if RAW_TRACE.name in of_trace
+        },
+        lineage=tuple(lineage[record_id] for record_id in sorted(lineage)),
+        environment=environment(),
+        generated_at=generated_at,
+    )
+    return build_credibility_dossier(evidence), tuple(e for e in errors if e.found != NEVER_MADE)
+
+
+def known_partitions(instance: dg.DagsterInstance) -> tuple[str, ...]:
+    """Every trace that was ever taken through the graph, in order."""
+    return tuple(sorted(instance.get_dynamic_partitions(traces.name or "")))
+
+
+def _read_of_a_trace(configs: Configs) -> list[dg.AssetKey]:
+    """What the dossier of a trace reads."""
+    tables = [dg.AssetKey(table.name) for table in READ]
+    return [*tables, *(replay_key(policy_id) for policy_id in configs.policies.ids)]
+
+
+def _wrong_sources(project: Project, found: Found, trace_id: str) -> tuple[ArtefactError, ...]:
     """What is wrong with the raw files; nothing where no hash is known (an error already)."""
-    known = tables.get(RAW_TRACE.name)
-    return [] if known is None else changed_sources(project.raw, source_files(known), trace_id)
+    known = found.tables.get(RAW_TRACE.name)
+    return () if known is None else tuple(changed_sources(project.raw, source_files(known), trace_id))
+
+
+def _hidden(
+    found: Found, errors: tuple[ArtefactError, ...], hide: Pseudonyms | None
+) -> tuple[Mapping[str, pl.DataFrame], tuple[ArtefactError, ...]]:
+    """Tables and errors in which nobody is named, as they leave the site."""
+    if hide is None:
+        return found.tables, errors
+    hider = Hider.of_trace(hide, found.tables)
+    tables = {
+        asset: hider.table(TABLES.get(asset, REPLAY_SCHEDULE), table) for asset, table in found.tables.items()
+    }
+    known = found.tables.get(RAW_TRACE.name)
+    files = set() if known is None else {file.source_file for file in source_files(known)}
+    return tables, tuple(
+        replace(error, asset=hide.of(Holds.FILE, error.asset)) if error.asset in files else error
+        for error in errors
+    )

@@ -1,12 +1,13 @@
 """Hiding: names in tables become pseudonyms, text that may hold names is left out.
 
-In:  tables by their contracts, `Pseudonyms`, the names of a trace's users.   Out: tables, entries.
+In:  tables by their contracts, `Pseudonyms`.   Out: tables, entries.
 Not here: whom a column may name (contracts/identities.py).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,8 +17,9 @@ import polars as pl
 from hpcopt_assets.bundle.key import Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds, holds
+from hpcopt_assets.contracts.tables import RAW_TRACE, TRACE_JOBS
 
-LEFT_OUT = "(left out of the bundle: it may hold names)"
+LEFT_OUT = "(left out: it may hold names)"
 BEFORE_A_NAME = "user "
 # How our own sentences name a user.
 WRITTEN_BY_PEOPLE = ("url", "note", "licence")
@@ -26,11 +28,25 @@ WRITTEN_BY_PEOPLE = ("url", "note", "licence")
 
 @dataclass
 class Hider:
-    """Hides one trace's names. `users` are all who may stand in a sentence; `left_out` grows as text goes."""
+    """Hides one trace's names.
+
+    `users` are all who may stand in a sentence; where they are not known (None), a sentence that names
+    anybody is left out whole. `left_out` grows as text goes.
+    """
 
     pseudonyms: Pseudonyms
-    users: frozenset[str]
+    users: frozenset[str] | None
     left_out: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of_trace(cls, pseudonyms: Pseudonyms, tables: Mapping[str, pl.DataFrame]) -> Hider:
+        """Hides all who stand in the trace's jobs or whom its registry entry excludes; tables by asset."""
+        if not tables.keys() >= {TRACE_JOBS.name, RAW_TRACE.name}:
+            return cls(pseudonyms, None)
+        users = tables[TRACE_JOBS.name]["user"].cast(pl.String).drop_nulls().unique()
+        entries = tables[RAW_TRACE.name]["entry"].drop_nulls().unique()
+        excluded = {one["user"] for entry in entries for one in json.loads(entry).get("exclude", ())}
+        return cls(pseudonyms, frozenset(users) | excluded)
 
     def table(self, contract: Table, frame: pl.DataFrame) -> pl.DataFrame:
         """The table with every name replaced; equal to `frame` where it names nobody."""
@@ -50,6 +66,8 @@ class Hider:
 
     def sentence(self, text: str) -> str:
         """A sentence of ours; after the word `user` the longest known name gives way to its pseudonym."""
+        if self.users is None:
+            return LEFT_OUT if BEFORE_A_NAME in text else text
         done, rest = "", text
         while BEFORE_A_NAME in rest:
             before, rest = rest.split(BEFORE_A_NAME, 1)
@@ -61,15 +79,16 @@ class Hider:
         return done + rest
 
     def _name_at_start(self, text: str) -> str | None:
+        users = self.users or frozenset()
         for end in range(min(len(text), self._longest), 0, -1):
             follows = text[end : end + 1]
-            if text[:end] in self.users and not (follows.isalnum() or follows == "_"):
+            if text[:end] in users and not (follows.isalnum() or follows == "_"):
                 return text[:end]
         return None
 
     @cached_property
     def _longest(self) -> int:
-        return max(map(len, self.users), default=0)
+        return max(map(len, self.users or ()), default=0)
 
     def _column(self, table: Table, column: Column, values: pl.Series) -> pl.Series:
         kind, where = holds(table, column), f"{table.name}.{column.name}"

@@ -72,7 +72,7 @@ def export(
         tables, about = _write_tables(folder, known, configs, hider)
         _write_configs(folder, trace, configs, hider)
         say("Rendering the dossier ...")
-        environment = _write_dossier(folder, known, configs, tables, is_as_made=hider is None)
+        environment = _write_dossier(folder, known, configs, tables, is_as_made=hider is not None)
         _write_text(folder, known, has_names=names)
         manifest, sha256 = seal(
             folder,
@@ -197,7 +197,7 @@ def _write_dossier(
 ) -> dict[str, str]:
     """The dossier, rendered from the bundle's own tables; the versions that it shows.
 
-    With names kept it must be the one that the graph made.
+    With pseudonyms, whatever their key, it must be the one that the graph made.
     """
     from hpcopt_assets.cli.rendering import ASSET, render
     from hpcopt_assets.contracts.bundle import DOSSIER

@@ -113,7 +113,7 @@ class DataTable(Frozen):
     key: tuple[str, ...]
     columns: tuple[DataColumn, ...]
     left_out: tuple[str, ...]
-    # Columns that are not told: they may name people, or are no numbers.
+    # Columns that are not told: they are bytes.
     rows: tuple[tuple[Cell, ...], ...]
 
 
@@ -163,10 +163,14 @@ class RecordPart(Frozen):
 
 
 class ProvenancePart(Frozen):
-    """What differs between two runs of the same commit on the same inputs; nothing else in the file does."""
+    """What differs between two runs of the same commit on the same inputs; nothing else in the file does.
+
+    `pseudonyms` says which of the site's pseudonyms, as they stand on the page, a number in the file means.
+    """
 
     generated_at: str
     records: tuple[RecordPart, ...]
+    pseudonyms: dict[str, str]
     environment: dict[str, str]
 
 

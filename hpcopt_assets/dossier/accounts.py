@@ -148,7 +148,12 @@ def _jobs_left_out(evidence: TraceEvidence) -> Block:
     policies_by_count: dict[tuple[str, int], list[str]] = {}
     schedules = evidence.schedules
     for policy, schedule in schedules.items():
-        found = schedule["left_out"].drop_nulls().value_counts(sort=True)
+        found = (
+            schedule["left_out"]
+            .drop_nulls()
+            .value_counts()
+            .sort("count", "left_out", descending=[True, False])
+        )
         for word, number in found.iter_rows():
             policies_by_count.setdefault((word, number), []).append(policy)
     if not policies_by_count:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,11 +19,12 @@ import polars as pl
 from hpcopt_assets.contracts import dossier_file as df
 from hpcopt_assets.contracts.columns import DType
 from hpcopt_assets.contracts.columns import Table as Contract
+from hpcopt_assets.contracts.identities import Holds, holds
 from hpcopt_assets.contracts.lineage import ArtefactError, Materialization, SourceFile
 from hpcopt_assets.dossier.blocks import Block, Bullets, Document, Figure, Heading, Links, Paragraph, Table
 
-NOT_TOLD = {("forecast_scores", "note"), ("raw_trace", "entry")}
-# Table and column in which names of people stand.
+HIDDEN = re.compile(rf"\b({'|'.join(kind.value for kind in Holds if kind.is_identity)})_[0-9a-f]{{16}}\b")
+# A pseudonym. It comes of the site's own key, so that it is another one at another site.
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,29 @@ class Behind:
 
 
 def as_data(kind: df.DossierKind, name: str, document: Document, behind: Behind) -> df.DossierFile:
-    """The file's content. Two runs that made the same tables differ in `provenance` alone."""
+    """The file's content. Two runs that made the same tables differ in `provenance` alone.
+
+    Who has a pseudonym is numbered in the order of the text: `user_1`. `provenance` says whom a number means.
+    """
+    numbered = Numbered()
     substance: dict[str, Any] = {
         "kind": kind,
         "name": name,
         "title": document.title,
-        "errors": tuple(df.ErrorPart(**asdict(error)) for error in behind.errors),
-        "content": tuple(map(_part, document.substance)),
-        "tables": tuple(_table(*each) for each in behind.tables),
+        "errors": [asdict(error) for error in behind.errors],
+        "content": [_part(block).model_dump() for block in document.substance],
+        "tables": [_table(*each).model_dump() for each in behind.tables],
         "configuration": dict(behind.configuration),
         "seeds": dict(behind.seeds),
-        "sources": tuple(
-            df.SourcePart(trace_id=trace_id, source_file=file.source_file, sha256=file.sha256)
+        "sources": [
+            {"trace_id": trace_id} | asdict(file)
             for trace_id, files in sorted(behind.sources.items())
             for file in files
-        ),
+        ],
     }
+    substance = numbered.within(substance)
     lineage = tuple(map(_lineage, _in_order(behind.lineage)))
-    nothing = df.ProvenancePart(generated_at="", records=(), environment={})
+    nothing = df.ProvenancePart(generated_at="", records=(), pseudonyms={}, environment={})
     told = df.DossierFile(**substance, substance_sha256="", lineage=(), provenance=nothing)
     return df.DossierFile(
         **substance,
@@ -69,9 +76,34 @@ def as_data(kind: df.DossierKind, name: str, document: Document, behind: Behind)
         provenance=df.ProvenancePart(
             generated_at=_instant(behind.generated_at),
             records=tuple(_record(item) for item in _in_order(behind.lineage)),
+            pseudonyms={number: pseudonym for pseudonym, number in numbered.numbers.items()},
             environment=dict(sorted(behind.environment.items())),
         ),
     )
+
+
+@dataclass
+class Numbered:
+    """Numbers for pseudonyms, each given when the pseudonym is first seen."""
+
+    numbers: dict[str, str] = field(default_factory=dict)
+
+    def within(self, value: Any) -> Any:
+        """The value with a number for every pseudonym in its texts, however deep."""
+        match value:
+            case str():
+                return HIDDEN.sub(self._number, value)
+            case dict():
+                return {key: self.within(inner) for key, inner in value.items()}
+            case list() | tuple():
+                return [self.within(inner) for inner in value]
+            case _:
+                return value
+
+    def _number(self, found: re.Match[str]) -> str:
+        kind = found[1]
+        so_far = sum(number.startswith(f"{kind}_") for number in self.numbers.values())
+        return self.numbers.setdefault(found[0], f"{kind}_{so_far + 1}")
 
 
 def as_json(file: df.DossierFile) -> str:
@@ -103,13 +135,12 @@ def _part(block: Block) -> df.Part:
 
 
 def _table(asset: str, contract: Contract, frame: pl.DataFrame) -> df.DataTable:
-    untold = [
-        column.name
-        for column in contract.columns
-        if column.dtype is DType.BINARY or (contract.name, column.name) in NOT_TOLD
-    ]
+    untold = [column.name for column in contract.columns if column.dtype is DType.BINARY]
     told = [column for column in contract.columns if column.name not in untold]
-    rows = frame.select([column.name for column in told]).sort(contract.key, nulls_last=True).iter_rows()
+    # Pseudonyms have an order that says nothing; rows that differ in no more keep that of the table.
+    hidden = [column.name for column in contract.columns if holds(contract, column).is_identity]
+    order = [name for name in contract.key if name not in hidden]
+    rows = frame.select(column.name for column in told).sort(order, nulls_last=True, maintain_order=True)
     return df.DataTable(
         asset=asset,
         means=contract.means,
@@ -118,7 +149,7 @@ def _table(asset: str, contract: Contract, frame: pl.DataFrame) -> df.DataTable:
             df.DataColumn(name=c.name, unit=c.unit, type=c.dtype.value, means=c.means) for c in told
         ),
         left_out=tuple(untold),
-        rows=tuple(tuple(map(_cell, row)) for row in rows),
+        rows=tuple(tuple(map(_cell, row)) for row in rows.iter_rows()),
     )
 
 

@@ -269,6 +269,5 @@ class TraceEvidence:
 
 
 def source_files(raw_trace: pl.DataFrame) -> tuple[SourceFile, ...]:
-    """The files of the table raw_trace, by path."""
-    files = raw_trace.select("source_file", "sha256").sort("source_file")
-    return tuple(SourceFile(*row) for row in files.iter_rows())
+    """The files of the table raw_trace, in its order."""
+    return tuple(SourceFile(*row) for row in raw_trace.select("source_file", "sha256").iter_rows())

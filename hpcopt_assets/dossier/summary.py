@@ -203,7 +203,7 @@ def _left_out(evidence: TraceEvidence) -> list[Item]:
     schedule = evidence.schedule(baseline)
     observed = evidence.measured(OBSERVED, Window.WHOLE)
     left_out = schedule["left_out"].drop_nulls()
-    counts = left_out.value_counts(sort=True).iter_rows()
+    counts = left_out.value_counts().sort("count", "left_out", descending=[True, False]).iter_rows()
     why = ", ".join(f"{count(jobs)} {words.LEFT_OUT[LeftOut(word)]}" for word, jobs in counts)
     fallbacks = schedule.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value).height
     text = (

@@ -45,6 +45,11 @@ class Project:
         return self.home / "data" / "dossiers"
 
     @property
+    def dossiers_with_names(self) -> Path:
+        """Those that name users and files, made where that is asked; for the site alone."""
+        return self.home / "data" / "dossiers_with_names"
+
+    @property
     def profiles(self) -> Path:
         """One folder of figures a trace."""
         return self.home / "data" / "profiles"
@@ -71,7 +76,7 @@ class Project:
 
     @property
     def export_key(self) -> Path:
-        """The key of pseudonyms in bundles; it stays here."""
+        """The key of pseudonyms in dossiers and bundles; it stays here."""
         return self.home / "data" / ".export_key"
 
     @property

@@ -31,6 +31,7 @@ def made_of(project: Project, trace_id: str) -> list[Path]:
         for path in (
             *sorted(stored),
             project.dossier_of(trace_id).parent,
+            project.dossiers_with_names / trace_id,
             project.profiles / trace_id,
             project.forecasts / trace_id,
             project.stress / trace_id,

@@ -57,6 +57,27 @@ def test_rejects_keep_their_code_and_lose_what_was_quoted() -> None:
     assert made["source_line"].to_list() == [3]
 
 
+def test_a_trace_s_users_are_those_of_its_jobs_and_of_its_entry() -> None:
+    jobs = trace([job(1, 0, 1, 10, user="ann b"), job(2, 5, 1, 10, user=None)])
+    entry = json.dumps({"exclude": [{"user": "bob", "since": "2020", "until": "2021"}]})
+    raw = pl.DataFrame({"entry": [entry, entry]})
+    one = Hider.of_trace(KEY, {TRACE_JOBS.name: jobs, RAW_TRACE.name: raw})
+    assert one.users == {"ann b", "bob"}
+    assert one.sentence("user ann b waits") == f"user {hidden('ann b')} waits"
+
+
+@pytest.mark.parametrize("there", [TRACE_JOBS.name, RAW_TRACE.name])
+def test_where_users_are_not_known_a_sentence_that_names_one_is_left_out(there: str) -> None:
+    """Half a name that looks hidden would be worse than none."""
+    tables = {
+        TRACE_JOBS.name: trace([job(1, 0, 1, 10, user="ann")]),
+        RAW_TRACE.name: pl.DataFrame({"entry": ["{}"]}),
+    }
+    one = Hider.of_trace(KEY, {there: tables[there]})
+    assert one.sentence("largest share: user ann b on 2 days") == LEFT_OUT
+    assert one.sentence("no user-wise figure") == "no user-wise figure"
+
+
 def test_nothing_is_said_to_be_left_out_of_an_empty_table() -> None:
     one = hider("bob")
     assert one.table(TRACE_REJECTS, TRACE_REJECTS.empty()).is_empty()

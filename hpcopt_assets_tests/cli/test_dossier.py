@@ -1,12 +1,16 @@
-"""hpcopt dossier: where it is, or what to do."""
+"""hpcopt dossier: where it is, or what to do; whom it names."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 
 from hpcopt_assets.cli import dossier as command
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets_tests.cli.command import Hpcopt, mistake
+from hpcopt_assets_tests.cli.exported import SECRETS, SITE, USERS, tell_tales
 from hpcopt_assets_tests.pipeline.conftest import swf
 
 
@@ -68,3 +72,46 @@ def test_where_there_is_none_nothing_is_made_and_the_next_step_is_said(
 @pytest.mark.usefixtures("project")
 def test_a_trace_cannot_have_the_name_of_all(hpcopt: Hpcopt) -> None:
     assert "another name" in mistake(hpcopt("dossier", "credibility"))
+
+
+@pytest.mark.slow
+def test_dossiers_tell_nobody(ran: Project) -> None:
+    assert {path.name for path in ran.dossiers.iterdir()} == {SITE, "credibility"}
+    assert tell_tales(ran.dossiers, SECRETS) == []
+    for page in ran.dossiers.glob("*/dossier.*"):
+        text = page.read_text(encoding="utf-8")
+        assert not any(f"user {name} " in text for name in USERS)
+    told = ran.dossier_of(SITE).read_text(encoding="utf-8")
+    assert "file_" in told
+
+
+@pytest.mark.slow
+def test_the_key_changes_the_page_but_not_the_data(home: Project, hpcopt: Hpcopt) -> None:
+    def data() -> dict[str, object]:
+        path = home.dossier_of(SITE).with_suffix(".json")
+        found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    before, page = data(), home.dossier_of(SITE).read_bytes()
+    home.export_key.write_text("0f" * 32 + "\n")
+    assert hpcopt("run", SITE).returncode == 0
+    after = data()
+    assert home.dossier_of(SITE).read_bytes() != page
+    assert before.pop("provenance") != after.pop("provenance")
+    assert before == after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trace", [[SITE], []])
+def test_names_are_kept_where_that_is_asked(home: Project, hpcopt: Hpcopt, trace: list[str]) -> None:
+    folder = trace[0] if trace else "credibility"
+    before = (home.dossiers / folder / "dossier.html").read_bytes()
+    done = hpcopt("dossier", *trace, "--names")
+    assert done.returncode == 0, done.stderr
+    assert "for the site alone" in done.stderr
+    pages = [Path(line) for line in done.stdout.splitlines()]
+    assert {page.parent for page in pages} == {home.dossiers_with_names / folder}
+    named = pages[1].read_text(encoding="utf-8").replace("\\", "")
+    assert "dump_of_jaguar.log" in named
+    assert ("rej_platypus" in named) == bool(trace)
+    assert (home.dossiers / folder / "dossier.html").read_bytes() == before

