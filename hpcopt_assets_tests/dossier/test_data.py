@@ -159,11 +159,13 @@ def test_pseudonyms_are_numbered_so_that_no_key_changes_the_file():
 
 
 def test_the_order_of_files_is_that_of_the_table_whatever_their_pseudonyms():
-    files = [f"file_{digit * 16}" for digit in "91"]
-    rows = pl.concat([raw_trace().with_columns(source_file=pl.lit(name)) for name in files])
-    found = table("raw_trace", data(build_trace_dossier(evidence(raw=rows))))
-    at = [column["name"] for column in found["columns"]].index("source_file")
-    assert [row[at] for row in found["rows"]] == ["file_1", "file_2"]
+    rows = [
+        raw_trace().with_columns(source_file=pl.lit(f"file_{digit * 16}"), sha256=pl.lit(digit * 64))
+        for digit in "91"
+    ]
+    found = table("raw_trace", data(build_trace_dossier(evidence(raw=pl.concat(rows)))))
+    at = [column["name"] for column in found["columns"]].index("sha256")
+    assert [row[at] for row in found["rows"]] == ["9" * 64, "1" * 64]
 
 
 def test_what_is_no_number_is_no_number():
