@@ -18,6 +18,7 @@ from hpcopt_assets.contracts.lineage import ArtefactError, Materialization, Sour
 from hpcopt_assets.contracts.placement_tables import PLACEMENT_SCORES, PLACEMENT_STUDY
 from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
+from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
 from hpcopt_assets.contracts.tables import (
     CLAIM_VERDICTS,
     FIDELITY_VERDICTS,
@@ -38,6 +39,8 @@ OF_TRACES = (
     RECOMMENDATION,
     FEATURE_SPLITS,
     FORECAST_SCORES,
+    SENSITIVITY,
+    STRESS_REPLAYS,
 )
 OF_PLACEMENT = (PLACEMENT_SCORES, PLACEMENT_STUDY)
 # What it reads of each trace, and once.

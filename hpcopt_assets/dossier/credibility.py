@@ -31,6 +31,7 @@ from hpcopt_assets.dossier.cards import data_cards, likeness, model_cards, place
 from hpcopt_assets.dossier.data import Behind
 from hpcopt_assets.dossier.errors import errors_in_evidence
 from hpcopt_assets.dossier.finished import Dossier, finish
+from hpcopt_assets.dossier.hardship import sensitivity, stress
 from hpcopt_assets.dossier.lineage import lineage
 from hpcopt_assets.dossier.survival import Survival
 from hpcopt_assets.dossier.survivors import (
@@ -44,7 +45,17 @@ from hpcopt_assets.dossier.survivors import (
 
 NAME = "credibility"
 TITLE = "Credibility dossier"
-CHAPTERS = (gains, survivors, failure_modes, likeness, data_cards, model_cards, placement)
+CHAPTERS = (
+    gains,
+    survivors,
+    failure_modes,
+    likeness,
+    sensitivity,
+    stress,
+    data_cards,
+    model_cards,
+    placement,
+)
 
 
 def build_credibility_dossier(evidence: AcrossEvidence) -> Dossier:
