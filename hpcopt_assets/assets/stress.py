@@ -14,7 +14,6 @@ from hpcopt_assets.assets._inputs import (
     estimates_input,
     sized_jobs,
 )
-from hpcopt_assets.claims.pictures import stress_figures
 from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
 from hpcopt_assets.claims.stress import StressJudge
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
@@ -26,6 +25,7 @@ from hpcopt_assets.orchestration.files import write_drawings
 from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
+from hpcopt_assets.plots.degradation import stress_figures
 from hpcopt_assets.simulate.world import World
 from hpcopt_assets.stress.cases import Stressed, cases
 

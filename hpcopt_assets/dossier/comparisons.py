@@ -85,8 +85,9 @@ def _terms(evidence: TraceEvidence) -> Paragraph:
         f"A job's bounded slowdown is (wait + runtime) / max(runtime, {measures.tau_s} s), at least 1: by "
         "what factor waiting stretched it. Nineteen of twenty jobs do not exceed its 95th percentile "
         "(p95_bsld). Jain's index of service (jain_service) is over users' mean bounded slowdowns: 1 where "
-        "all fare alike, near 0 where few bear it all. A candidate is a policy that a site could run instead "
-        f"of {evidence.objective.claims.baseline}, the baseline; a bound knows what no scheduler can know."
+        "all fare alike, near 0 where few bear it all; it falls, too, where many come to fare better and "
+        "some fare as before. A candidate is a policy that a site could run instead of "
+        f"{evidence.objective.claims.baseline}, the baseline; a bound knows what no scheduler can know."
     )
 
 
@@ -227,6 +228,16 @@ def _five_digits(value: float | None) -> str:
     return real(value, 5)
 
 
+def _measured(row: Row) -> tuple[str, ...]:
+    return (
+        "not measured" if row["measured"] is None else real(row["measured"]),
+        "none" if row["limit"] is None else real(row["limit"]),
+        row["unit"],
+        count(row["evidence_count"]),
+        row["reason"],
+    )
+
+
 def _judged(caption: str, rows: list[tuple[str, Row]], asset: str) -> list[Block]:
     """What all criteria amount to, as running text, for that reason is long; then the table of all."""
     overall = [row for _, row in rows if row["criterion"] == OVERALL]
@@ -234,11 +245,8 @@ def _judged(caption: str, rows: list[tuple[str, Row]], asset: str) -> list[Block
         (
             name,
             Verdict(row["verdict"]).value,
-            "not measured" if row["measured"] is None else real(row["measured"]),
-            "none" if row["limit"] is None else real(row["limit"]),
-            row["unit"],
-            count(row["evidence_count"]),
-            "as said above" if row["criterion"] == OVERALL else row["reason"],
+            # Of all together nothing was measured: the number that the row has is that of one criterion.
+            *(("", "", "", "", "as said above") if row["criterion"] == OVERALL else _measured(row)),
         )
         for name, row in rows
     )

@@ -10,14 +10,16 @@ from collections.abc import Iterable
 
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
-from hpcopt_assets.contracts.stress_words import StressScenario
+from hpcopt_assets.contracts.stress_words import StressScenario, Varied
 from hpcopt_assets.contracts.verdicts import combine
 from hpcopt_assets.contracts.vocabulary import Verdict
+from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.across import AcrossEvidence
 from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
 from hpcopt_assets.dossier.evidence import Row
 from hpcopt_assets.dossier.numbers import UNKNOWN, real
 from hpcopt_assets.dossier.survivors import NO_EVIDENCE
+from hpcopt_assets.dossier.trials import in_order
 
 
 def sensitivity(evidence: AcrossEvidence) -> list[Block]:
@@ -31,13 +33,15 @@ def sensitivity(evidence: AcrossEvidence) -> list[Block]:
         ]
         for trace in evidence.traces
     }
-    settings = list(
-        dict.fromkeys((row["varied"], row["setting"]) for rows in rows_by_trace.values() for row in rows)
-    )
+    settings = in_order((row["varied"], row["setting"]) for rows in rows_by_trace.values() for row in rows)
     if not settings:
         return [heading, Paragraph("No decision was tried otherwise: it cannot be told.")]
     lines = tuple(
-        (varied, setting, *(_flips(rows_by_trace[trace], varied, setting) for trace in evidence.traces))
+        (
+            words.VARIED[Varied(varied)],
+            setting,
+            *(_flips(rows_by_trace[trace], varied, setting) for trace in evidence.traces),
+        )
         for varied, setting in settings
     )
     everything = [row for rows in rows_by_trace.values() for row in rows]

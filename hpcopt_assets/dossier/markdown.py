@@ -29,7 +29,7 @@ FIGURES_FOLDER = "figures"
 def escape(text: str) -> str:
     """One line of plain text that no Markdown reader takes for mark-up."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    line = re.sub(r"&(?=[#\w]+;)", "&amp;", line).replace("<", "&lt;").replace(">", "&gt;")
+    line = re.sub(r"&(?=[#\w]+;)", "&amp;", line).replace("<", "&lt;")
     line = re.sub(r"([\\`*\[\]|~$])", r"\\\1", line)
     return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", line)  # inside a word `_` is no emphasis
 
@@ -60,7 +60,7 @@ def _block(block: Block) -> str:
 
 def _opening(text: str) -> str:
     """Text that opens a line, where some signs and numbers would begin a list, a heading or a rule."""
-    line = re.sub(r"^([#+=-])", r"\\\1", escape(text))
+    line = re.sub(r"^([#+=>-])", r"\\\1", escape(text))
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", line)
 
 

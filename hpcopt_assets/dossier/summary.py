@@ -154,7 +154,7 @@ def _best(evidence: TraceEvidence) -> list[Item]:
     new, old = (evidence.measured(policy, Window.STEADY) for policy in (best, baseline))
     rows = evidence.claim_rows(best)
     is_gain = outcome in (Outcome.ACCEPTED, Outcome.CONDITIONAL)
-    opening = "" if is_gain else f"None. Nearest of {plural(len(order), 'candidate')}: "
+    opening = "" if is_gain else f"None. Of {plural(len(order), 'candidate')} the one that gains most: "
     text = (
         f"{opening}{best}, {outcome or Verdict.NOT_ASSESSED}: "
         f"{words.OUTCOME[outcome].format(baseline=baseline)}. 95th percentile of bounded slowdown "
@@ -204,7 +204,7 @@ def _left_out(evidence: TraceEvidence) -> list[Item]:
     observed = evidence.measured(OBSERVED, Window.WHOLE)
     left_out = schedule["left_out"].drop_nulls()
     counts = left_out.value_counts().sort("count", "left_out", descending=[True, False]).iter_rows()
-    why = ", ".join(f"{count(jobs)} {words.LEFT_OUT[LeftOut(word)]}" for word, jobs in counts)
+    why = ", ".join(f"{words.LEFT_OUT[LeftOut(word)]}: {count(jobs)}" for word, jobs in counts)
     fallbacks = schedule.filter(pl.col("estimate_source") == EstimateSource.FALLBACK.value).height
     text = (
         f"{plural(evidence.facts['rejects_count'], 'line')} of the log rejected; "

@@ -5,14 +5,23 @@ In:  TraceEvidence.   Out: blocks.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 import polars as pl
 
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
+from hpcopt_assets.contracts.stress_words import StressScenario, Varied
 from hpcopt_assets.contracts.vocabulary import DEMANDS, Verdict
-from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
-from hpcopt_assets.dossier.evidence import TraceEvidence
+from hpcopt_assets.dossier import words
+from hpcopt_assets.dossier.blocks import Block, Column, Figure, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.evidence import Row, TraceEvidence
 from hpcopt_assets.dossier.numbers import UNKNOWN, real, share
+from hpcopt_assets.plots.degradation import stress_figures
+
+BASELINE = ("", "", "the baseline", "")
+# Of the demands, for they are against it.
 
 
 def sensitivity(evidence: TraceEvidence) -> list[Block]:
@@ -31,7 +40,8 @@ def sensitivity(evidence: TraceEvidence) -> list[Block]:
         Column("whose verdict flips"),
     )
     rows = []
-    for (varied, setting), found in tried.group_by("varied", "setting", maintain_order=True):
+    for varied, setting in in_order(tried.select("varied", "setting").rows()):
+        found = tried.filter(varied=varied, setting=setting)
         flipped = found.filter(pl.col("has_flipped").fill_null(False))
         kept = found.filter(~pl.col("has_flipped").fill_null(True))
         told = (
@@ -40,7 +50,7 @@ def sensitivity(evidence: TraceEvidence) -> list[Block]:
         )
         unknown = found["has_flipped"].null_count()
         counts = (str(each) for each in (flipped.height, kept.height, unknown))
-        rows.append((str(varied), str(setting), *counts, ", ".join(told) or "none"))
+        rows.append((words.VARIED[Varied(varied)], setting, *counts, ", ".join(told) or "none"))
     flips = int(tried["has_flipped"].sum())
     return [
         heading,
@@ -68,12 +78,29 @@ def stress(evidence: TraceEvidence) -> list[Block]:
             "baseline under the same stress. A trace that cannot carry a scenario is NOT_ASSESSED there."
         ),
     ]
-    for (scenario,), found in frame.group_by("scenario", maintain_order=True):
-        blocks.append(_scenario(str(scenario), found.sort("policy", "severity")))
+    figures = {drawing.file_name: drawing for drawing in stress_figures(frame)}
+    for scenario in StressScenario:
+        found = frame.filter(scenario=scenario.value).sort("policy", "severity")
+        if (drawn := figures.get(f"{scenario}.svg")) is not None:
+            name = f"stress_{drawn.file_name}"
+            blocks.append(Figure(name, drawn.svg, drawn.title, drawn.caption, (STRESS_REPLAYS.name,)))
+        if not found.is_empty():
+            blocks.append(_scenario(scenario, found))
     return blocks
 
 
-def _scenario(scenario: str, found: pl.DataFrame) -> Table:
+def in_order(settings: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Decisions and settings, each once: decisions as they are listed, numbers by their size."""
+
+    def place(setting: tuple[str, str]) -> tuple[int, float, str]:
+        varied, value = setting
+        is_number = value.replace(".", "", 1).isdecimal()
+        return list(Varied).index(Varied(varied)), float(value) if is_number else math.inf, value
+
+    return sorted(set(settings), key=place)
+
+
+def _scenario(scenario: StressScenario, found: pl.DataFrame) -> Table:
     columns = (
         Column("policy"),
         Column("severity (1 to 3)", Kind.NUMBER),
@@ -93,16 +120,25 @@ def _scenario(scenario: str, found: pl.DataFrame) -> Table:
             _times(row["reached_factor"]),
             _times(row["p95_bsld_times"]),
             _times(row["mean_wait_times"]),
-            share(row["unstressed_gain_ratio"], is_change=True),
-            share(row["stressed_gain_ratio"], is_change=True),
-            row["verdict"],
-            ", ".join(demand for demand in DEMANDS if row[demand] == Verdict.FAIL.value) or "none",
+            *(BASELINE if row["policy"] == row["baseline"] else _demanded(row)),
             row["invariants"],
         )
         for row in found.iter_rows(named=True)
     )
-    caption = f"Scenario {scenario.replace('_', ' ')}, which moves {found['statistic'][0].replace('_', ' ')}."
+    caption = (
+        f"Scenario {scenario.value.replace('_', ' ')}, which moves {found['statistic'][0].replace('_', ' ')}."
+    )
     return Table(caption, columns, rows, (STRESS_REPLAYS.name,))
+
+
+def _demanded(row: Row) -> tuple[str, ...]:
+    failed = ", ".join(demand for demand in DEMANDS if row[demand] == Verdict.FAIL.value)
+    return (
+        share(row["unstressed_gain_ratio"], is_change=True),
+        share(row["stressed_gain_ratio"], is_change=True),
+        row["verdict"],
+        words.in_words(failed) if failed else "none",
+    )
 
 
 def _times(value: float | None) -> str:

@@ -6,6 +6,7 @@ In:  a word of contracts/vocabulary.py.   Out: words. A test fails when a vocabu
 from __future__ import annotations
 
 from hpcopt_assets.contracts.forecast_words import EstimateRun, Predictor
+from hpcopt_assets.contracts.stress_words import Varied
 from hpcopt_assets.contracts.vocabulary import (
     CapacitySource,
     ClaimCriterion,
@@ -160,6 +161,15 @@ PREDICTOR: dict[Predictor, str] = {
 RUN: dict[EstimateRun, str] = {
     EstimateRun.AS_REPLAYED: "as replayed",
     EstimateRun.HISTORY_HONEST: "without what was not yet known",
+}
+
+VARIED: dict[Varied, str] = {
+    Varied.GUARD_K: "guard on forecasts (k)",
+    Varied.TAU_S: "least runtime in bounded slowdown (s)",
+    Varied.CAPACITY: "machine's size (times)",
+    Varied.STARVED_AFTER_S: "wait that is starving (s)",
+    Varied.OVERRUN: "job that outlives its request",
+    Varied.ESTIMATES: "what forecasts may know",
 }
 
 

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import polars as pl
 import pytest
 
-from hpcopt_assets.claims.pictures import stress_figures
 from hpcopt_assets.claims.stress import StressJudge
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
 from hpcopt_assets.contracts.schemas import validate
@@ -15,6 +14,7 @@ from hpcopt_assets.contracts.vocabulary import DEMANDS, Window
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
+from hpcopt_assets.plots.degradation import stress_figures
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.world import World
 from hpcopt_assets.stress.cases import Case, Stressed, cases

@@ -69,7 +69,10 @@ def test_caveats_come_before_the_gain():
 def test_without_a_gain_the_summary_says_none():
     blocked = claims(outcome="BLOCKED", primary_gain="FAIL", overall="FAIL")
     summary = summary_of(evidence(claims=blocked))
-    assert "**Best candidate.** None. Nearest of 1 candidate: fifo_strict, BLOCKED: no better" in summary
+    assert (
+        "**Best candidate.** None. Of 1 candidate the one that gains most: fifo_strict, BLOCKED: no better"
+        in summary
+    )
     assert " FAIL: gain in the primary measure." in summary
 
 
@@ -286,6 +289,7 @@ def test_the_figures_are_named_and_given():
         "bounded_slowdowns.svg",
         "robustness.svg",
         "quarters.svg",
+        "stress_burst_shock.svg",
     }
     assert dossier.html.count("<svg") == len(dossier.figures)
 

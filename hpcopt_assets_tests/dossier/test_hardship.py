@@ -46,7 +46,7 @@ def test_whose_verdict_flips_is_named_by_decision_and_trace():
         )
     )
     cells = "fifo_strict to PASS | none | none; 1 cannot be told | no evidence"
-    assert f"| tau_s | 60 | {cells} |" in told.replace("\\", "")
+    assert f"| least runtime in bounded slowdown (s) | 60 | {cells} |" in told.replace("\\", "")
     assert "1 of 3 verdicts flip from PASS to FAIL or back, 1 cannot be told" in told
     assert "Whose verdict never flips, on any trace: none." in told
 

@@ -59,13 +59,18 @@ def test_untrusted_text_makes_no_markup_in_markdown():
     assert all(line.endswith(" |") for line in tables)
 
 
+def test_a_text_that_begins_like_a_quotation_is_none():
+    assert markdown([Paragraph("> all of it")]) == "\\> all of it\n"
+    assert markdown([Paragraph("4 -> 3")]) == "4 -> 3\n"
+
+
 def test_a_trace_may_have_any_name():
     found = evidence()
     named = {name: frame.with_columns(trace_id=pl.lit("<b>$x")) for name, frame in found.tables.items()}
     dossier = build_trace_dossier(replace(found, trace_id="<b>$x", tables=named))
     assert "<b>" not in dossier.html
     assert "<title>Trace dossier: &lt;b&gt;$x</title>" in dossier.html
-    assert dossier.markdown.startswith("# Trace dossier: &lt;b&gt;\\$x\n")
+    assert dossier.markdown.startswith("# Trace dossier: &lt;b>\\$x\n")
 
 
 def test_the_page_asks_for_nothing():

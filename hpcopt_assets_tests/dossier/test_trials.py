@@ -1,34 +1,66 @@
 """What a verdict hangs on: flips are named, and what could not be told is no flip and no pass."""
 
+import polars as pl
 import pytest
 
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
+from hpcopt_assets.contracts.stress_words import Varied
+from hpcopt_assets.contracts.vocabulary import ClaimCriterion
+from hpcopt_assets.dossier import words
+from hpcopt_assets.dossier.blocks import Figure, Table
 from hpcopt_assets.dossier.markdown import markdown
-from hpcopt_assets.dossier.trials import sensitivity, stress
+from hpcopt_assets.dossier.trials import in_order, sensitivity, stress
 from hpcopt_assets_tests.dossier import helpers
 from hpcopt_assets_tests.dossier.helpers import evidence
+
+TAU, GAIN = words.VARIED[Varied.TAU_S], words.CLAIM[ClaimCriterion.PRIMARY_GAIN]
 
 
 @pytest.mark.parametrize(
     ("verdict", "has_flipped", "row"),
     [
-        ("PASS", True, "| tau_s | 60 | 1 | 0 | 0 | fifo_strict: FAIL to PASS |"),
-        ("FAIL", False, "| tau_s | 60 | 0 | 1 | 0 | none |"),
-        ("NOT_ASSESSED", None, "| tau_s | 60 | 0 | 0 | 1 | none |"),
+        ("PASS", True, "60 | 1 | 0 | 0 | fifo_strict: FAIL to PASS |"),
+        ("FAIL", False, "60 | 0 | 1 | 0 | none |"),
+        ("NOT_ASSESSED", None, "60 | 0 | 0 | 1 | none |"),
     ],
 )
 def test_a_flip_is_named_and_what_is_not_known_is_none(verdict, has_flipped, row):
     text = markdown(sensitivity(evidence(sensitivity=helpers.sensitivity(verdict, has_flipped=has_flipped))))
-    assert row in text
+    assert f"| {TAU} | {row}" in text
     assert f"{1 if has_flipped else 0} verdict" in text
-    assert "| tau_s | 10 |" not in text
+    assert f"| {TAU} | 10 |" not in text
 
 
 def test_stress_shows_what_becomes_of_a_policy_and_what_breaks():
     text = markdown(stress(evidence()))
     assert "Scenario burst shock, which moves arrival peak. From stress_replays." in text
-    row = "| fifo_strict | 2 | 1.98 x | 3 x | 1.5 x | +25 % | -12.5 % | **FAIL** | primary_gain | **PASS** |"
+    row = f"| fifo_strict | 2 | 1.98 x | 3 x | 1.5 x | +25 % | -12.5 % | **FAIL** | {GAIN} | **PASS** |"
     assert row in text
+
+
+def test_demands_are_of_candidates_and_the_baseline_is_what_they_are_held_against():
+    table = pl.concat([helpers.stress(), helpers.stress(policy="easy_backfill", verdict="NOT_ASSESSED")])
+    text = markdown(stress(evidence(stress=table)))
+    assert "| easy_backfill | 2 | 1.98 x | 3 x | 1.5 x |  |  | the baseline |  | **PASS** |" in text
+
+
+def test_each_scenario_that_was_replayed_has_its_picture_first():
+    blocks = stress(evidence())
+    picture = next(block for block in blocks if isinstance(block, Figure))
+    assert picture.file_name == "stress_burst_shock.svg"
+    assert isinstance(blocks[blocks.index(picture) + 1], Table)
+    assert sum(isinstance(block, Figure) for block in blocks) == 1
+
+
+def test_settings_stand_by_their_size_whatever_their_order_in_the_table():
+    found = [("tau_s", "60"), ("guard_k", "1.5"), ("guard_k", "0.5"), ("overrun", "kill"), ("guard_k", "10")]
+    assert in_order([*found, ("guard_k", "1.5")]) == [
+        ("guard_k", "0.5"),
+        ("guard_k", "1.5"),
+        ("guard_k", "10"),
+        ("tau_s", "60"),
+        ("overrun", "kill"),
+    ]
 
 
 def test_a_trace_that_cannot_carry_a_scenario_passes_nothing():

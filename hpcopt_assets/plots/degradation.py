@@ -1,4 +1,4 @@
-"""Degradation as pictures: the primary measure of a few policies against the severity of each scenario.
+"""Degradation: the primary measure of a few policies against the severity of each scenario.
 
 In:  stress_replays.   Out: Drawings. Numbers are read from the table.
 """
@@ -55,4 +55,5 @@ def _shown(rows: pl.DataFrame) -> list[str]:
         .drop_nulls("unstressed_gain_ratio")
         .sort("unstressed_gain_ratio", "policy", descending=[True, False])
     )
-    return [rows["baseline"][0], *gaining["policy"].head(CANDIDATES)]
+    there = rows.filter(pl.col("policy") == pl.col("baseline"))["baseline"].head(1)
+    return [*there, *gaining["policy"].head(CANDIDATES)]
