@@ -9,6 +9,7 @@ import polars as pl
 
 from hpcopt_assets.assets._declare import OWNER
 from hpcopt_assets.assets._inputs import replay_key
+from hpcopt_assets.assets.placement import BUNDLE_FILE, MODEL, MODEL_FILE
 from hpcopt_assets.bundle.hiding import Hider
 from hpcopt_assets.bundle.key import Pseudonyms, pseudonyms
 from hpcopt_assets.contracts.identities import Holds
@@ -20,7 +21,7 @@ from hpcopt_assets.dossier.evidence import DECISIONS, READ, TraceEvidence, sourc
 from hpcopt_assets.dossier.files import write_dossier
 from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.trace import build_trace_dossier
-from hpcopt_assets.orchestration.artefacts import NEVER_MADE, Found, changed_sources, gather
+from hpcopt_assets.orchestration.artefacts import NEVER_MADE, Found, changed_files, changed_sources, gather
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
@@ -155,7 +156,8 @@ def tell_all(
     per_trace = [dg.AssetKey(table.name) for table in OF_TRACES]
     once = gather(instance, project.store, [dg.AssetKey(table.name) for table in OF_PLACEMENT], None)
     tables: dict[str, Mapping[str, pl.DataFrame]] = {}
-    errors, shown = list(once.errors), list(once.errors)
+    errors = [*once.errors, *_wrong_model(project, once)]
+    shown = [*errors]
     lineage = {item.record_id: item for item in once.lineage}
     for trace_id in known:
         found = gather(instance, project.store, per_trace, trace_id)
@@ -203,6 +205,13 @@ def _wrong_sources(project: Project, found: Found, trace_id: str) -> tuple[Artef
     """What is wrong with the raw files; nothing where no hash is known (an error already)."""
     known = found.tables.get(RAW_TRACE.name)
     return () if known is None else tuple(changed_sources(project.raw, source_files(known), trace_id))
+
+
+def _wrong_model(project: Project, found: Found) -> list[ArtefactError]:
+    """What is wrong with the placement model that the scores are of."""
+    made = [record for record in found.lineage if record.asset == MODEL.to_user_string()]
+    files = [project.placement / name for name in (MODEL_FILE, BUNDLE_FILE)]
+    return changed_files(made[-1], files) if made else []
 
 
 def _hidden(

@@ -74,6 +74,20 @@ def changed_sources(raw: Path, sources: Sequence[SourceFile], partition: str) ->
     ]
 
 
+def changed_files(record: Materialization, paths: Sequence[Path]) -> list[ArtefactError]:
+    """What is wrong with files whose bytes, one after the other, hash to an asset's data version."""
+    missing = [path.name for path in paths if not path.is_file()]
+    if missing:
+        found = f"no file {', '.join(missing)}"
+    else:
+        sha256 = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+        if sha256 == record.data_version:
+            return []
+        found = f"files of SHA-256 {sha256[:DIGITS]}"
+    needed = f"the files of data version {(record.data_version or 'none')[:DIGITS]}"
+    return [ArtefactError(record.asset, record.partition, found, needed)]
+
+
 def _line(
     instance: dg.DagsterInstance, made: list[Materialization]
 ) -> tuple[tuple[Materialization, ...], list[ArtefactError]]:

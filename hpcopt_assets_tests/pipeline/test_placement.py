@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -46,6 +47,12 @@ def run(project: Project, instance: dg.DagsterInstance) -> Run:
     return of
 
 
+def told_across(project: Project) -> dict[str, Any]:
+    """The dossier over all traces, as data."""
+    found: dict[str, Any] = json.loads(project.credibility.with_suffix(".json").read_text(encoding="utf-8"))
+    return found
+
+
 def test_another_shape_goes_end_to_end_by_config_alone(project: Project, run: Run) -> None:
     result = run(PLACEMENT_JOB)
     assert result.success, failures(result)
@@ -70,6 +77,26 @@ def test_another_shape_goes_end_to_end_by_config_alone(project: Project, run: Ru
         assert query(project.duckdb, f"SELECT count(*) AS n FROM {table}").to_pylist()[0]["n"] > 0  # noqa: S608
     length = query(project.duckdb, "SELECT DISTINCT len(server_bitmap) AS n FROM placement_snapshots")
     assert length.to_pylist() == [{"n": 128}]
+
+    told = told_across(project)
+    assert told["errors"] == []
+    captions = [part["caption"] for part in told["content"] if part.get("assets")]
+    assert "The same arrivals under each rule." in captions
+    study = next(part for part in told["content"] if part.get("assets") == ["placement_study"])
+    assert [row[0] for row in study["rows"]] == ["admit all", "counting rule", "model"]
+    rests_on = {item["asset"] for item in told["lineage"]}
+    assert {"placement_snapshots", "placement_model", "placement_scores", "placement_study"} <= rests_on
+
+    # Its numbers are of the model that was made; another in its place is an error by name.
+    model = project.placement / "model.onnx"
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert run(PUBLISH_JOB).success
+    assert [error["asset"] for error in told_across(project)["errors"]] == ["placement_model"]
+    model.unlink()
+    assert run(PUBLISH_JOB).success
+    assert [error["found"] for error in told_across(project)["errors"]] == ["no file model.onnx"]
+    model.write_bytes(content)
 
     # The bundle is of that cluster: another's snapshots, whatever their shape, are refused before scoring.
     for cluster, named in (({"sus": 4}, "sus"), ({"circuits_per_interval": 3}, "circuits_per_interval")):
