@@ -162,6 +162,26 @@ def test_what_is_scored_is_what_was_served(made: Made, scores: pl.DataFrame):
     assert value(scores, "mae") == pytest.approx(error.mean())
 
 
+def test_coverage_is_that_of_the_intervals_that_were_served(made: Made, scores: pl.DataFrame):
+    """Rearranged, capped and calibrated: intervals as the trees gave them would be covered otherwise."""
+    scored = np.logical_or.reduce([fold.score(made.jobs) for fold in made.folds])
+    found = {}
+    for predictor, prefix in (("model", ""), ("model_split_only", "split_")):
+        low, high = (made.estimates[f"{prefix}{end}_s"].to_numpy()[scored] for end in ("p10", "p90"))
+        target_s = made.jobs.target_s[scored]
+        covered = ((low <= target_s) & (target_s <= high)).mean()
+        assert value(scores, "coverage_capped", predictor=predictor) == pytest.approx(covered)
+        found[predictor] = covered
+    assert found["model"] != found["model_split_only"]
+    served = made.estimates.filter(pl.col("fold").is_not_null())
+    assert (
+        served.select((pl.col("p10_s") <= pl.col("p50_s")) & (pl.col("p50_s") <= pl.col("p90_s")))
+        .to_series()
+        .all()
+    )
+    assert served["has_crossed"].any()
+
+
 def test_no_fold_no_scores(made: Made):
     assert forecast_scores("made", made.jobs, [], made.estimates, CONFIG.scores).is_empty()
     assert forecast_figures(made.jobs, [], made.estimates, FORECAST_SCORES.empty()) == []

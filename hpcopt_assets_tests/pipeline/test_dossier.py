@@ -84,6 +84,27 @@ def test_a_changed_artefact_is_an_error_by_name_and_the_rest_is_told(
     assert f"| {asset} | small | {found}" in text[: text.index("What survives")]
 
 
+def test_evidence_is_found_by_its_record_and_never_by_the_name_of_a_file(
+    project: Project, run_trace: RunTrace
+) -> None:
+    """Newer files of nearly the same names, in the right places, with other contents."""
+    (project.raw / "small.swf").write_text(swf())
+    assert run_trace("small").success
+    before = dossier_of(project)
+    for asset in ("robustness", "claim_verdicts", "replay_measures"):
+        part = part_path(project.store, (asset,), "small")
+        for decoy in (
+            part.with_name("part-1.parquet"),
+            project.store / f"{asset}_final" / "trace=small" / "part.parquet",
+            project.store / asset / "trace=small-2" / "part.parquet",
+        ):
+            decoy.parent.mkdir(parents=True, exist_ok=True)
+            decoy.write_bytes(b"other evidence")
+    assert run_trace("small", ["trace_dossier"]).success
+    after = dossier_of(project)
+    assert {**before, "provenance": None} == {**after, "provenance": None}
+
+
 def test_a_raw_file_that_was_changed_or_removed_is_an_error(project: Project, run_trace: RunTrace) -> None:
     source = project.raw / "small.swf"
     source.write_text(swf())
