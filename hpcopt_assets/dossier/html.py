@@ -27,7 +27,7 @@ from hpcopt_assets.dossier.blocks import (
 STYLE = """
 :root { color-scheme: light; --ink: #222; --soft: #555; --rule: #ccc; --wash: #f5f5f2; }
 * { box-sizing: border-box; }
-body { margin: 2rem auto; padding: 0 1.25rem; max-width: 62rem; color: var(--ink); background: #fff;
+body { margin: 2rem auto; padding: 0 1.25rem; max-width: 74rem; color: var(--ink); background: #fff;
   font: 1rem/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .75rem; padding-top: .5rem; border-top: 2px solid var(--ink); }
@@ -44,7 +44,7 @@ th, td { padding: .28rem .55rem; text-align: left; vertical-align: top; }
 td { border-bottom: 1px solid var(--rule); }
 th { border-bottom: 1.5px solid var(--ink); vertical-align: bottom; }
 td { overflow-wrap: anywhere; min-width: 5.5rem; }
-td:first-child { min-width: 9.5rem; }
+td:first-child { min-width: 11rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number, td.verdict { white-space: nowrap; min-width: 0; }
 .code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; }

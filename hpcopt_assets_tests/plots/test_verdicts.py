@@ -1,0 +1,53 @@
+"""A grid of verdicts: a sign in every cell, so that no colour is needed to read it."""
+
+import re
+
+import pytest
+
+from hpcopt_assets.plots.verdicts import TURNED_FROM, verdict_grid
+
+LOOKS = {"PASS": ("P", "#a6dcc8"), "FAIL": ("F", "#f3c19b")}
+
+
+def grid(cells, rows, columns):
+    return verdict_grid(
+        cells,
+        rows=rows,
+        columns=columns,
+        looks=LOOKS,
+        file_name="v.svg",
+        title="t",
+        caption="c",
+        x_label="quarter",
+    ).svg
+
+
+def signs(svg):
+    """Signs of the cells, in the order in which they are drawn: row by row."""
+    return re.findall(r">([PF?])</text>", svg)
+
+
+def test_every_cell_has_the_sign_of_its_word():
+    svg = grid([["PASS", "FAIL"], ["FAIL", "FAIL"]], ["easy", "fifo"], ["Q1", "Q2"])
+    assert signs(svg) == ["P", "F", "F", "F"]
+    for name in ("easy", "fifo", "Q1", "Q2", "quarter"):
+        assert f">{name}<" in svg
+    assert svg.count("#a6dcc8") == 1
+    assert svg.count("#f3c19b") == 3
+
+
+def test_a_word_without_a_look_stands_as_it_is():
+    assert ">odd<" in grid([["odd"]], ["a"], ["b"])
+
+
+@pytest.mark.parametrize(("columns", "is_turned"), [(TURNED_FROM - 1, False), (TURNED_FROM, True)])
+def test_names_of_many_columns_are_turned(columns, is_turned):
+    names = [f"column{i}" for i in range(columns)]
+    svg = grid([["PASS"] * columns], ["a"], names)
+    name = re.search(r"<text[^>]*>column0<", svg)
+    assert name is not None
+    assert ("rotate(-60" in name[0]) == is_turned
+
+
+def test_the_same_drawing_gives_the_same_bytes():
+    assert grid([["PASS"]], ["a"], ["b"]) == grid([["PASS"]], ["a"], ["b"])
