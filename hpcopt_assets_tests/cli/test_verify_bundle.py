@@ -182,6 +182,18 @@ def test_what_is_left_away_and_what_is_forged_beside_are_told(bundle: Path, hpco
     assert "differs      dossier: " in done.stdout
 
 
+@pytest.mark.parametrize("name", ["dossier.html", "dossier.json", "figures/robustness.svg"])
+def test_a_forged_dossier_is_told_in_whatever_format(bundle: Path, hpcopt: Hpcopt, name: str) -> None:
+    path = bundle / "dossier" / name
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("easy_tsafrir", "easy_forged", 1), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != text
+    reseal(bundle)
+    done = hpcopt("verify", bundle, "--replicas", "1")
+    assert done.returncode == 1
+    assert f"differs      dossier: dossier/{name} is not what the tables of the bundle make" in done.stdout
+
+
 def test_a_lineage_of_another_run_is_told(bundle: Path, hpcopt: Hpcopt) -> None:
     records = json.loads((bundle / "lineage.json").read_bytes())
     records[0]["data_version"] = "f" * 64
