@@ -39,6 +39,7 @@ from hpcopt_assets.dossier.survivors import (
     fates,
     gains,
     is_without_improvement,
+    recommended,
     survivors,
     told_outcome,
 )
@@ -48,6 +49,7 @@ TITLE = "Credibility dossier"
 CHAPTERS = (
     gains,
     survivors,
+    recommended,
     failure_modes,
     likeness,
     sensitivity,
@@ -128,7 +130,8 @@ def _survive(evidence: AcrossEvidence) -> Item:
         "A lower 95th percentile of bounded slowdown that is still there when the trace is shaken and when "
         f"other weeks are drawn: on each of {plural(len(told), 'trace')} that could be told under "
         f"{', '.join(everywhere) or 'no candidate'}; on some under {', '.join(somewhere) or 'no other'}; on "
-        f"none under {', '.join(nowhere) or 'no other'}.{_untold(evidence, told)}"
+        f"none under {', '.join(nowhere) or 'no other'}. A gain that survives may be paid for by others and "
+        f"is no recommendation.{_untold(evidence, told)}"
     )
     return Item("What survives.", text)
 

@@ -1,4 +1,4 @@
-"""Chapters across traces: gains, what survives, failure modes.
+"""Chapters across traces: gains, what survives, what is recommended, failure modes.
 
 In:  AcrossEvidence.   Out: blocks.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
@@ -103,6 +104,27 @@ def _of(evidence: AcrossEvidence, policy: str) -> Table:
     return Table(f"{policy}, steady window.", columns, tuple(rows), (ROBUSTNESS.name, CLAIM_VERDICTS.name))
 
 
+def recommended(evidence: AcrossEvidence) -> list[Block]:
+    """What is recommended on each trace, or why nothing is; and which policies no other beats in all."""
+    lines = []
+    for trace in evidence.traces:
+        rows = evidence.rows(trace, RECOMMENDATION.name)
+        said = next((row["reason"] for row in rows if row["is_baseline"]), NO_EVIDENCE)
+        best = ", ".join(row["policy"] for row in rows if row["is_recommended"])
+        front = ", ".join(row["policy"] for row in rows if row["is_on_front"])
+        lines.append((trace, *((best or "none", said, front or "none") if rows else (NO_EVIDENCE,) * 3)))
+    columns = (Column("trace"), Column("recommended"), Column("why"), Column("on the front"))
+    caption = (
+        "Recommended: the best candidate that passes everything. On the front: no policy is at least as good "
+        "in all of p95 bounded slowdown, mean wait, utilisation, Jain's index of service and starved jobs, "
+        "and better in one; being there is no recommendation."
+    )
+    return [
+        Heading(2, "What is recommended?"),
+        Table(caption, columns, tuple(lines), (RECOMMENDATION.name,)),
+    ]
+
+
 def survivors(evidence: AcrossEvidence) -> list[Block]:
     """For each candidate, on how many traces its gain survives, and what it amounts to."""
     columns = (
@@ -140,7 +162,7 @@ def failure_modes(evidence: AcrossEvidence) -> list[Block]:
             }
             if any(by_verdict.values()):
                 kind = "demand on the candidate" if criterion in DEMANDS else "demand on the evidence"
-                told = (", ".join(policies) or "none" for policies in by_verdict.values())
+                told = (_named(policies, evidence) for policies in by_verdict.values())
                 rows.append((words.CLAIM[criterion], kind, trace, *told))
     columns = (
         Column("criterion"),
@@ -154,6 +176,12 @@ def failure_modes(evidence: AcrossEvidence) -> list[Block]:
         return [heading, Paragraph("No candidate failed a criterion on any trace.")]
     caption = "Criteria that were not passed, with the candidates that did not pass them."
     return [heading, _without_gain(evidence), Table(caption, columns, tuple(rows), (CLAIM_VERDICTS.name,))]
+
+
+def _named(policies: list[str], evidence: AcrossEvidence) -> str:
+    if len(policies) == len(evidence.candidates) > 1:
+        return "every candidate"
+    return ", ".join(policies) or "none"
 
 
 def _without_gain(evidence: AcrossEvidence) -> Paragraph:

@@ -97,6 +97,20 @@ def test_each_candidate_has_a_row_on_each_trace_with_both_intervals():
     assert "| fifo_strict | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 1 |" in told
 
 
+def test_what_is_recommended_is_told_for_each_trace_or_that_nothing_is():
+    told = text(across(tables={"one": across().tables["one"]}))
+    part = next(p for p in told.split("\n## ") if p.startswith("What is recommended"))
+    rows = across().tables["one"]["recommendation"]
+    (said,) = rows.filter("is_baseline")["reason"]
+    assert not rows["is_recommended"].any()
+    front = ", ".join(rows.filter("is_on_front")["policy"])
+    assert f"| one | none | {said} | {front} |" in part
+    assert "| two | no evidence | no evidence | no evidence |" in part
+    best = rows.with_columns(is_recommended=pl.col("policy") == "fifo_strict")
+    chosen = across(tables={"one": across().tables["one"] | {"recommendation": best}})
+    assert "| one | fifo_strict | " in text(chosen)
+
+
 def test_failure_modes_name_who_broke_what_where():
     part = next(p for p in text().split("\n## ") if p.startswith("Failure modes"))
     assert "no candidate's claim is ACCEPTED or CONDITIONAL: two." in part
