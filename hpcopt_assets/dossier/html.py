@@ -66,6 +66,7 @@ figcaption { color: var(--soft); font-size: .86rem; max-width: 48rem; }
   .scroll { overflow: visible; }
   table { font-size: 7.8pt; }
   th, td { padding: .2rem .35rem; }
+  td.number { white-space: normal; }
   .bad { color: var(--ink); background: none; border-width: 2.5px; }
 }
 """
