@@ -18,9 +18,11 @@ from hpcopt_assets.contracts.tables import (
 from hpcopt_assets.contracts.vocabulary import WHOLE, FidelityCriterion, Verdict
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.across import AcrossEvidence
-from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.blocks import Block, Column, Figure, Heading, Kind, Paragraph, Table
 from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, real, share
+from hpcopt_assets.dossier.periods import LOOKS
 from hpcopt_assets.dossier.survivors import NO_EVIDENCE
+from hpcopt_assets.plots.verdicts import verdict_grid
 
 ALL_FOLDS, ALL_SIZES = 0, "all"
 SHOWN = (
@@ -60,8 +62,33 @@ def likeness(evidence: AcrossEvidence) -> list[Block]:
             "Where the baseline's replay is not like the record, a gain found in replays is not yet a gain "
             "at the site: nothing can be ACCEPTED there."
         ),
+        *_criteria(evidence),
         Table(caption, columns, tuple(rows), (FIDELITY_VERDICTS.name, POLICY_CLOSENESS.name)),
     ]
+
+
+def _criteria(evidence: AcrossEvidence) -> list[Block]:
+    """By which criteria the baseline's replay is like the record, as a grid."""
+    baseline = evidence.objective.claims.baseline
+    found = {
+        (row["criterion"], trace): row["verdict"]
+        for trace in evidence.traces
+        for row in evidence.rows(trace, FIDELITY_VERDICTS.name, policy=baseline, period=WHOLE)
+    }
+    shown = [each for each in FidelityCriterion if any(criterion == each for criterion, _ in found)]
+    if not shown:
+        return []
+    drawing = verdict_grid(
+        [[found.get((each.value, trace), NO_EVIDENCE) for trace in evidence.traces] for each in shown],
+        rows=[words.FIDELITY[each] for each in shown],
+        columns=evidence.traces,
+        looks=LOOKS | {NO_EVIDENCE: ("?", "#ffffff")},
+        file_name="fidelity.svg",
+        title=f"By which criteria the replay of {baseline} is like the record",
+        caption="P: PASS, F: FAIL, dash: NOT_ASSESSED, ?: no evidence. Whole trace.",
+        x_label="trace",
+    )
+    return [Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (FIDELITY_VERDICTS.name,))]
 
 
 def data_cards(evidence: AcrossEvidence) -> list[Block]:

@@ -31,13 +31,13 @@ from hpcopt_assets.dossier.cards import data_cards, likeness, model_cards, place
 from hpcopt_assets.dossier.data import Behind
 from hpcopt_assets.dossier.errors import errors_in_evidence
 from hpcopt_assets.dossier.finished import Dossier, finish
+from hpcopt_assets.dossier.gains import gains
 from hpcopt_assets.dossier.hardship import sensitivity, stress
 from hpcopt_assets.dossier.lineage import lineage
 from hpcopt_assets.dossier.survival import Survival
 from hpcopt_assets.dossier.survivors import (
     failure_modes,
     fates,
-    gains,
     is_without_improvement,
     recommended,
     survivors,

@@ -1,11 +1,9 @@
-"""Chapters across traces: gains, what survives, what is recommended, failure modes.
+"""Chapters across traces: what survives, what is recommended, failure modes.
 
 In:  AcrossEvidence.   Out: blocks.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
@@ -13,19 +11,10 @@ from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.across import AcrossEvidence
-from hpcopt_assets.dossier.blocks import Block, Column, Figure, Heading, Kind, Paragraph, Table
-from hpcopt_assets.dossier.numbers import share, signed, span
-from hpcopt_assets.dossier.survival import Survival, relative, survival
-from hpcopt_assets.plots.verdicts import verdict_grid
+from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.survival import Survival, survival
 
 NO_EVIDENCE = "no evidence"
-LOOKS = {
-    Outcome.ACCEPTED.value: ("A", "#a6dcc8"),
-    Outcome.CONDITIONAL.value: ("C", "#f7e8a0"),
-    Outcome.BLOCKED.value: ("B", "#f3c19b"),
-    Verdict.NOT_ASSESSED.value: ("\N{EN DASH}", "#ffffff"),
-    NO_EVIDENCE: ("?", "#ffffff"),
-}
 
 
 def told_outcome(evidence: AcrossEvidence, trace: str, policy: str) -> str:
@@ -41,67 +30,6 @@ def fates(evidence: AcrossEvidence, policy: str) -> dict[Survival, list[str]]:
         row = evidence.change(trace, policy)
         found[Survival.UNKNOWN if row is None else survival(row)].append(trace)
     return found
-
-
-def gains(evidence: AcrossEvidence) -> list[Block]:
-    """Outcomes at a glance, then each candidate on each trace with both intervals."""
-    heading = Heading(2, "Gains, policy by trace")
-    if not evidence.traces or not evidence.candidates:
-        return [heading, Paragraph("There is no trace, or no candidate: nothing can be told.")]
-    drawing = verdict_grid(
-        [
-            [told_outcome(evidence, trace, policy) for trace in evidence.traces]
-            for policy in evidence.candidates
-        ],
-        rows=evidence.candidates,
-        columns=evidence.traces,
-        looks=LOOKS,
-        file_name="outcomes.svg",
-        title="Outcome of each candidate on each trace",
-        caption=(
-            "A: ACCEPTED, C: CONDITIONAL, B: BLOCKED, dash: could not be assessed, ?: no evidence. Against "
-            f"{evidence.objective.claims.baseline}."
-        ),
-        x_label="trace",
-    )
-    figure = Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (CLAIM_VERDICTS.name,))
-    baseline = evidence.objective.claims.baseline
-    explained = Paragraph(
-        f"A candidate's change of the 95th percentile of bounded slowdown, less {baseline}'s: below zero is "
-        "better. Bounded slowdown is a job's (wait + runtime) / runtime, the runtime being at least "
-        f"{evidence.objective.measures.tau_s} s: by what factor waiting stretched it. A gain survives where "
-        "the whole interval lies below zero: over replicas of the trace shaken a little, and over its weeks "
-        "drawn anew. ACCEPTED asks for more: that fairness, starvation and utilisation are kept, that the "
-        "candidate was chosen on the first part of the record and confirmed on the rest, and that the "
-        "baseline's replay is like the record."
-    )
-    return [heading, explained, figure, *(_of(evidence, policy) for policy in evidence.candidates)]
-
-
-def _of(evidence: AcrossEvidence, policy: str) -> Table:
-    columns = (
-        Column("trace"),
-        Column("change as replayed (ratio)", Kind.NUMBER),
-        Column("of the baseline's", Kind.NUMBER),
-        Column("shaken (ratio)", Kind.NUMBER),
-        Column("other weeks (ratio)", Kind.NUMBER),
-        Column("the gain"),
-        Column("outcome", Kind.VERDICT),
-    )
-    rows = []
-    for trace in evidence.traces:
-        row = evidence.change(trace, policy)
-        numbers: Sequence[str] = [NO_EVIDENCE] * 4
-        if row is not None:
-            numbers = (
-                signed(row["difference"]),
-                share(relative(row["difference"], row["baseline_value"]), is_change=True),
-                span(row["lower"], row["upper"]),
-                span(row["block_lower"], row["block_upper"]),
-            )
-        fate = Survival.UNKNOWN if row is None else survival(row)
-        rows.append((trace, *numbers, fate.value, told_outcome(evidence, trace, policy)))
-    return Table(f"{policy}, steady window.", columns, tuple(rows), (ROBUSTNESS.name, CLAIM_VERDICTS.name))
 
 
 def recommended(evidence: AcrossEvidence) -> list[Block]:

@@ -11,8 +11,8 @@ from typing import Any
 from hpcopt_assets.plots.style import INK, Drawing, draw
 
 CELL_INCHES, HEAD_INCHES = 0.24, 0.9
-TURNED_FROM = 8
-# With so many columns their names no longer fit side by side.
+CHARACTERS = 62
+# Of all names of columns: so many fit side by side, else they are turned.
 
 
 def verdict_grid(
@@ -37,9 +37,8 @@ def verdict_grid(
                 sign, shade = looks.get(word, (word, "#ffffff"))
                 ax.add_patch(Rectangle((j - 0.47, i - 0.45), 0.94, 0.9, facecolor=shade, edgecolor="#999999"))
                 ax.text(j, i, sign, ha="center", va="center", color=INK, fontsize=8)
-        turned = (
-            {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if len(columns) >= TURNED_FROM else {}
-        )
+        is_wide = sum(map(len, columns)) > CHARACTERS
+        turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if is_wide else {}
         ax.set_xticks(range(len(columns)), columns, **turned)
         ax.set_yticks(range(len(rows)), rows)
         ax.set_xlim(-0.5, len(columns) - 0.5)

@@ -97,6 +97,40 @@ def test_each_candidate_has_a_row_on_each_trace_with_both_intervals():
     assert "| fifo_strict | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 1 |" in told
 
 
+def figures(evidence: AcrossEvidence | None = None) -> dict[str, str]:
+    return dict(build_credibility_dossier(evidence or across()).figures)
+
+
+def test_gains_are_pictured_with_intervals_as_per_cent_of_the_baselines():
+    """-1 of 4 is -25 %, from -2 to -0.5, and over weeks from -3 to -0.2."""
+    svg = figures(across(tables={"one": across().tables["one"]}))["gains_1.svg"]
+    for name in ("fifo_strict", "one", "change (%)"):
+        assert f">{name}<" in svg
+    assert ">two<" not in svg
+    marks = {float(x) for x in re.findall(r">([+-][\d.]+)</text>", svg.replace("\N{MINUS SIGN}", "-"))}
+    assert min(marks) in (-80, -75, -60, -50)
+
+
+def test_many_traces_are_pictured_a_few_at_a_time():
+    names = ("a", "b", "c", "d")
+    many = across(traces=names, tables={name: of_trace(name) for name in names})
+    assert {"gains_1.svg", "gains_2.svg"} <= figures(many).keys()
+    assert ">d<" in figures(many)["gains_2.svg"]
+    assert ">c<" not in figures(many)["gains_2.svg"]
+    assert not any(name.startswith("gains_") for name in figures(across(tables={})))
+
+
+def test_the_criteria_of_likeness_are_a_grid_with_a_sign_for_what_is_not_known():
+    alike = helpers.fidelity(easy_backfill="PASS", fifo_strict="FAIL")
+    svg = figures(across(tables={"one": of_trace("one", fidelity=alike)}))["fidelity.svg"]
+    signs = re.findall(r">([PF?\N{EN DASH}])</text>", svg)
+    whole = alike.filter(policy="easy_backfill", period="whole")
+    assert signs.count("?") == whole.height
+    assert signs.count("P") == whole.filter(verdict="PASS").height > 0
+    assert "F" not in signs
+    assert ">mean wait<" in svg
+
+
 def test_what_is_recommended_is_told_for_each_trace_or_that_nothing_is():
     told = text(across(tables={"one": across().tables["one"]}))
     part = next(p for p in told.split("\n## ") if p.startswith("What is recommended"))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hpcopt_assets.plots.verdicts import TURNED_FROM, verdict_grid
+from hpcopt_assets.plots.verdicts import CHARACTERS, verdict_grid
 
 LOOKS = {"PASS": ("P", "#a6dcc8"), "FAIL": ("F", "#f3c19b")}
 
@@ -40,10 +40,10 @@ def test_a_word_without_a_look_stands_as_it_is():
     assert ">odd<" in grid([["odd"]], ["a"], ["b"])
 
 
-@pytest.mark.parametrize(("columns", "is_turned"), [(TURNED_FROM - 1, False), (TURNED_FROM, True)])
-def test_names_of_many_columns_are_turned(columns, is_turned):
-    names = [f"column{i}" for i in range(columns)]
-    svg = grid([["PASS"] * columns], ["a"], names)
+@pytest.mark.parametrize(("characters", "is_turned"), [(CHARACTERS, False), (CHARACTERS + 1, True)])
+def test_names_that_do_not_fit_side_by_side_are_turned(characters, is_turned):
+    names = ["column0", "c" * (characters - len("column0"))]
+    svg = grid([["PASS", "FAIL"]], ["a"], names)
     name = re.search(r"<text[^>]*>column0<", svg)
     assert name is not None
     assert ("rotate(-60" in name[0]) == is_turned
