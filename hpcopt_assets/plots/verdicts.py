@@ -11,6 +11,8 @@ from typing import Any
 from hpcopt_assets.plots.style import INK, Drawing, draw
 
 CELL_INCHES, HEAD_INCHES = 0.24, 0.9
+TURNED_INCHES = 0.07
+# How far down a character of a turned name reaches.
 CHARACTERS = 62
 # Of all names of columns: so many fit side by side, else they are turned.
 
@@ -28,6 +30,8 @@ def verdict_grid(
 ) -> Drawing:
     """`cells[i][j]` is the word of row i and column j; `looks` maps words to signs and shades."""
 
+    is_wide = sum(map(len, columns)) > CHARACTERS
+
     def paint(figure: Any) -> None:
         from matplotlib.patches import Rectangle
 
@@ -37,7 +41,6 @@ def verdict_grid(
                 sign, shade = looks.get(word, (word, "#ffffff"))
                 ax.add_patch(Rectangle((j - 0.47, i - 0.45), 0.94, 0.9, facecolor=shade, edgecolor="#999999"))
                 ax.text(j, i, sign, ha="center", va="center", color=INK, fontsize=8)
-        is_wide = sum(map(len, columns)) > CHARACTERS
         turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if is_wide else {}
         ax.set_xticks(range(len(columns)), columns, **turned)
         ax.set_yticks(range(len(rows)), rows)
@@ -48,5 +51,6 @@ def verdict_grid(
         ax.spines[:].set_visible(False)
         ax.set_xlabel(x_label)
 
-    height = HEAD_INCHES + CELL_INCHES * len(rows)
+    names = TURNED_INCHES * max(map(len, columns)) if is_wide else 0.0
+    height = HEAD_INCHES + CELL_INCHES * len(rows) + names
     return Drawing(file_name, draw(file_name, height, title, paint), title, caption)
