@@ -29,7 +29,6 @@ def verdict_grid(
     x_label: str,
 ) -> Drawing:
     """`cells[i][j]` is the word of row i and column j; `looks` maps words to signs and shades."""
-
     is_wide = sum(map(len, columns)) > CHARACTERS
 
     def paint(figure: Any) -> None:
