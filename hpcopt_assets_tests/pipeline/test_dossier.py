@@ -43,12 +43,15 @@ def test_two_clean_runs_differ_in_nothing_but_when_and_in_which_run(
             assert job.execute_in_process(
                 partition_key="small", instance=instance, run_config={"loggers": {"progress": {}}}
             ).success
-        told.append(project.dossier_of("small").with_suffix(".json").read_text(encoding="utf-8"))
-    first, second = (text[: text.index('\n "provenance": {')] for text in told)
-    assert first == second
+            publish(instance, defs, project)
+        pages = project.dossier_of("small"), project.credibility
+        told.append([page.with_suffix(".json").read_text(encoding="utf-8") for page in pages])
     assert told[0] != told[1]
-    jsonschema.validate(json.loads(told[0]), all_json_schemas()["dossier"])
-    assert not json.loads(told[0])["errors"]
+    for one, other in zip(*told, strict=True):
+        first, second = (text[: text.index('\n "provenance": {')] for text in (one, other))
+        assert first == second
+        jsonschema.validate(json.loads(one), all_json_schemas()["dossier"])
+        assert not json.loads(one)["errors"]
 
 
 def flip(path: Path) -> None:
