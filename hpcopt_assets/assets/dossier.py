@@ -30,7 +30,7 @@ from hpcopt_assets.orchestration.versions import environment
 
 ROOMS = ("dossier", "plots", "bundle")
 Told = tuple[Dossier, tuple[ArtefactError, ...]]
-# A dossier, and what is wrong with its evidence, names and all.
+# A dossier, and what is wrong with its evidence or was never made, names and all.
 
 
 def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
@@ -105,15 +105,19 @@ def credibility_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         dossier, errors = tell_all(
             project, configs, context.instance, datetime.now(UTC), pseudonyms(project.export_key)
         )
-        for error in errors:
+        wrong = [error for error in errors if error.found != NEVER_MADE]
+        for error in wrong:
             context.log.error(error.sentence)
         written = write_dossier(project.credibility.parent, dossier)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(dossier.substance_sha256),
             metadata={
                 "dagster/uri": dg.MetadataValue.path(str(written.html)),
+                "markdown": dg.MetadataValue.path(str(written.markdown)),
+                "json": dg.MetadataValue.path(str(written.json)),
                 "traces_count": len(known_partitions(context.instance)),
-                "errors_count": len(errors),
+                "missing_count": len(errors) - len(wrong),
+                "errors_count": len(wrong),
             },
         )
 
@@ -187,7 +191,7 @@ def tell_all(
         environment=environment(),
         generated_at=generated_at,
     )
-    return build_credibility_dossier(evidence), tuple(e for e in errors if e.found != NEVER_MADE)
+    return build_credibility_dossier(evidence), tuple(errors)
 
 
 def known_partitions(instance: dg.DagsterInstance) -> tuple[str, ...]:
