@@ -18,7 +18,7 @@ from hpcopt_assets.contracts.tables import RAW_TRACE, REPLAY_SCHEDULE, TABLES
 from hpcopt_assets.dossier.across import OF_PLACEMENT, OF_TRACES, AcrossEvidence
 from hpcopt_assets.dossier.credibility import build_credibility_dossier
 from hpcopt_assets.dossier.evidence import DECISIONS, READ, TraceEvidence, source_files
-from hpcopt_assets.dossier.files import write_dossier
+from hpcopt_assets.dossier.files import DossierPaths, write_dossier
 from hpcopt_assets.dossier.finished import Dossier
 from hpcopt_assets.dossier.trace import build_trace_dossier
 from hpcopt_assets.orchestration.artefacts import NEVER_MADE, Found, changed_files, changed_sources, gather
@@ -74,12 +74,7 @@ def dossier_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         written = write_dossier(project.dossier_of(trace_id).parent, dossier)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(dossier.substance_sha256),
-            metadata={
-                "dagster/uri": dg.MetadataValue.path(str(written.html)),
-                "markdown": dg.MetadataValue.path(str(written.markdown)),
-                "json": dg.MetadataValue.path(str(written.json)),
-                "errors_count": len(errors),
-            },
+            metadata=_paths(written) | {"errors_count": len(errors)},
         )
 
     return [trace_dossier]
@@ -111,10 +106,8 @@ def credibility_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         written = write_dossier(project.credibility.parent, dossier)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(dossier.substance_sha256),
-            metadata={
-                "dagster/uri": dg.MetadataValue.path(str(written.html)),
-                "markdown": dg.MetadataValue.path(str(written.markdown)),
-                "json": dg.MetadataValue.path(str(written.json)),
+            metadata=_paths(written)
+            | {
                 "traces_count": len(known_partitions(context.instance)),
                 "missing_count": len(errors) - len(wrong),
                 "errors_count": len(wrong),
@@ -122,6 +115,15 @@ def credibility_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         )
 
     return [credibility_dossier]
+
+
+def _paths(written: DossierPaths) -> dict[str, dg.MetadataValue]:
+    """Where the files are, for the asset's page."""
+    return {
+        "dagster/uri": dg.MetadataValue.path(str(written.html)),
+        "markdown": dg.MetadataValue.path(str(written.markdown)),
+        "json": dg.MetadataValue.path(str(written.json)),
+    }
 
 
 def tell_trace(

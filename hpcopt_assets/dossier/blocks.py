@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hpcopt_assets.contracts.vocabulary import Outcome, Verdict
+from hpcopt_assets.plots.style import Drawing
 
 VERDICT_WORDS = frozenset((*Verdict.words(), *Outcome.words()))
 # Set off from other words in a verdict column; words, so that no colour is needed to read them.
@@ -95,6 +96,11 @@ class Figure:
     title: str
     caption: str
     assets: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, drawing: Drawing, *assets: str) -> Figure:
+        """A drawing, and the assets it is drawn from."""
+        return cls(drawing.file_name, drawing.svg, drawing.title, drawing.caption, assets)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def _criteria(evidence: AcrossEvidence) -> list[Block]:
         caption="P: PASS, F: FAIL, dash: NOT_ASSESSED, ?: no evidence. Whole trace.",
         x_label="trace",
     )
-    return [Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (FIDELITY_VERDICTS.name,))]
+    return [Figure.of(drawing, FIDELITY_VERDICTS.name)]
 
 
 def data_cards(evidence: AcrossEvidence) -> list[Block]:

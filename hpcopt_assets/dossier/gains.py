@@ -52,7 +52,7 @@ def gains(evidence: AcrossEvidence) -> list[Block]:
         ),
         x_label="trace",
     )
-    figure = Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (CLAIM_VERDICTS.name,))
+    figure = Figure.of(drawing, CLAIM_VERDICTS.name)
     baseline = evidence.objective.claims.baseline
     explained = Paragraph(
         f"A candidate's change of the 95th percentile of bounded slowdown, less {baseline}'s: below zero is "
@@ -92,9 +92,7 @@ def _intervals(evidence: AcrossEvidence) -> list[Block]:
             value_label="as replayed",
             interval_labels=("shaken", "other weeks"),
         )
-        figures.append(
-            Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (ROBUSTNESS.name,))
-        )
+        figures.append(Figure.of(drawing, ROBUSTNESS.name))
     return figures
 
 

@@ -52,7 +52,7 @@ def quarters(evidence: TraceEvidence) -> list[Block]:
         ),
         x_label="calendar quarter of release",
     )
-    figure = Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (FIDELITY_VERDICTS.name,))
+    figure = Figure.of(drawing, FIDELITY_VERDICTS.name)
     return [
         heading,
         Paragraph(

@@ -64,4 +64,4 @@ def _queues(evidence: TraceEvidence, policy: str) -> StepPanel:
 
 
 def _figure(drawing: Drawing) -> Figure:
-    return Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, DRAWN_FROM)
+    return Figure.of(drawing, *DRAWN_FROM)

@@ -82,7 +82,7 @@ def _figure(evidence: TraceEvidence, order: list[str]) -> Figure:
         value_label="as replayed",
         interval_labels=("shaken", "other weeks"),
     )
-    return Figure(drawing.file_name, drawing.svg, drawing.title, drawing.caption, (ROBUSTNESS.name,))
+    return Figure.of(drawing, ROBUSTNESS.name)
 
 
 def _bar(row: Row) -> Bar:

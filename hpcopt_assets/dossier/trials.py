@@ -82,8 +82,7 @@ def stress(evidence: TraceEvidence) -> list[Block]:
     for scenario in StressScenario:
         found = frame.filter(scenario=scenario.value).sort("policy", "severity")
         if (drawn := figures.get(f"{scenario}.svg")) is not None:
-            name = f"stress_{drawn.file_name}"
-            blocks.append(Figure(name, drawn.svg, drawn.title, drawn.caption, (STRESS_REPLAYS.name,)))
+            blocks.append(Figure.of(drawn, STRESS_REPLAYS.name))
         if not found.is_empty():
             blocks.append(_scenario(scenario, found))
     return blocks

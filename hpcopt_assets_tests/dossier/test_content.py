@@ -289,7 +289,7 @@ def test_the_figures_are_named_and_given():
         "bounded_slowdowns.svg",
         "robustness.svg",
         "quarters.svg",
-        "stress_burst_shock.svg",
+        "burst_shock.svg",
     }
     assert dossier.html.count("<svg") == len(dossier.figures)
 

@@ -47,7 +47,7 @@ def test_demands_are_of_candidates_and_the_baseline_is_what_they_are_held_agains
 def test_each_scenario_that_was_replayed_has_its_picture_first():
     blocks = stress(evidence())
     picture = next(block for block in blocks if isinstance(block, Figure))
-    assert picture.file_name == "stress_burst_shock.svg"
+    assert picture.file_name == "burst_shock.svg"
     assert isinstance(blocks[blocks.index(picture) + 1], Table)
     assert sum(isinstance(block, Figure) for block in blocks) == 1
 
