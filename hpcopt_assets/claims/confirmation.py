@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from hpcopt_assets.claims.criteria import demanded
 from hpcopt_assets.contracts.config import ClaimsConfig
 from hpcopt_assets.contracts.measure_columns import MEASURES
 from hpcopt_assets.contracts.robustness_tables import BETTER
@@ -52,6 +53,32 @@ def judge_shaken_gain(rows: pl.DataFrame, config: ClaimsConfig) -> Judgement:
         f"the replay's own change, {in_figures(row['difference'])}, lies outside theirs, {_interval(row, '')}"
     )
     return replace(found, reason=f"{found.reason}; {luck}")
+
+
+def judge_shaken_demands(rows: pl.DataFrame, config: ClaimsConfig) -> Judgement:
+    """Whether each demand is met in enough of the shaken replicas, beside the baseline's measures there.
+
+    A constraint that is just kept in one replay may be broken in most. `measured` is the share of the demand
+    that is met least often, over the steady window.
+    """
+    found = {name: _row(rows, name, Window.STEADY) for name in demanded(config)}
+    shares = {name: row["met_ratio"] for name, row in found.items() if row is not None}
+    first = found[config.primary]
+    if first is None:
+        return Judgement(Verdict.NOT_ASSESSED, None, config.min_met_ratio, "ratio", 0, NOT_SHAKEN)
+    is_known = len(shares) == len(found) and None not in shares.values()
+    least = min(shares, key=lambda name: shares[name], default="") if is_known else ""
+    return judge(
+        shares[least] if least else None,
+        "at least",
+        config.min_met_ratio,
+        unit="ratio",
+        count=int(first["jobs_count"] or 0),
+        needed=config.min_jobs,
+        what=f"share of {plural(first['replicas_count'], 'shaken replica')} in which the demand on "
+        f"{least or 'each measure'} is met",
+        unknown="too few to tell",
+    )
 
 
 def judge_confirmation(rows: pl.DataFrame, selection: Verdict, config: ClaimsConfig) -> Judgement:

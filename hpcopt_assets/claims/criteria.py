@@ -18,6 +18,16 @@ from hpcopt_assets.measures.summary import Measures
 UNIT = "ratio"
 
 
+def demanded(config: ClaimsConfig) -> dict[str, ClaimCriterion]:
+    """Measure -> the demand that is made on it."""
+    return {
+        config.primary: ClaimCriterion.PRIMARY_GAIN,
+        "starved_ratio": ClaimCriterion.STARVED,
+        "jain_service": ClaimCriterion.FAIRNESS,
+        "utilisation_ratio": ClaimCriterion.UTILISATION,
+    }
+
+
 def judge_candidate(
     candidate: Measures, baseline: Measures, config: ClaimsConfig
 ) -> dict[ClaimCriterion, Judgement]:

@@ -16,7 +16,11 @@ from hpcopt_assets.claims.conditions import (
     judge_same_work,
     judge_saturation,
 )
-from hpcopt_assets.claims.confirmation import judge_confirmation, judge_shaken_gain
+from hpcopt_assets.claims.confirmation import (
+    judge_confirmation,
+    judge_shaken_demands,
+    judge_shaken_gain,
+)
 from hpcopt_assets.claims.credit import judge_hindsight, judge_model_credit
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.outcome import outcome_of, overall_verdict
@@ -134,6 +138,7 @@ def _judge(
         ),
         ClaimCriterion.SELECTION: selection,
         ClaimCriterion.SHAKEN_GAIN: judge_shaken_gain(shaken, claims),
+        ClaimCriterion.SHAKEN_DEMANDS: judge_shaken_demands(shaken, claims),
         ClaimCriterion.CONFIRMATION: judge_confirmation(shaken, selection.verdict, claims),
     }
     return _where_assessable(judged, candidate), weighted_score(*steady, claims.score)

@@ -13,7 +13,7 @@ from hpcopt_assets.contracts.verdicts import Judgement
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict
 
 BOUND = "a bound, never a candidate"
-CONFIRMING = (ClaimCriterion.SHAKEN_GAIN, ClaimCriterion.CONFIRMATION)
+CONFIRMING = (ClaimCriterion.SHAKEN_GAIN, ClaimCriterion.SHAKEN_DEMANDS, ClaimCriterion.CONFIRMATION)
 SAID_BEFORE = (ClaimCriterion.PRIMARY_GAIN, ClaimCriterion.BASELINE_FIDELITY)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from hpcopt_assets.claims.criteria import demanded, judge_candidate
 from hpcopt_assets.claims.intervals import holm_levels, interval, p_value
 from hpcopt_assets.claims.selection import judge_selection
 from hpcopt_assets.claims.weeks import Weeks
@@ -35,12 +36,14 @@ class _Compared:
     """One policy against the baseline over one window: as replayed, and again and again.
 
     `changes` and `drawn` hold, for a measure, the policy's less the baseline's: one number a replica, and one
-    a drawing of weeks (none with too few weeks). `usual` is the baseline's mean over replicas.
+    a drawing of weeks (none with too few weeks). `usual` is the baseline's mean over replicas, `met` the
+    share of them in which the demand on a measure is met.
     """
 
     policy: Measures
     baseline: Measures
     usual: Mapping[str, float | None]
+    met: Mapping[str, float]
     changes: Mapping[str, FloatArray]
     drawn: Mapping[str, FloatArray]
     blocks_count: int
@@ -80,7 +83,7 @@ class _Compared:
             found |= {"improved_ratio": float((BETTER[name] * changes > 0).mean())}
         if changes.size >= config.min_replicas:
             low, high = interval(changes, confidence)
-            found |= {"lower": low, "upper": high}
+            found |= {"lower": low, "upper": high, "met_ratio": self.met.get(name)}
             if new is not None and old is not None:
                 found |= {"is_artefact": not low <= new - old <= high}
         return found
@@ -99,6 +102,7 @@ class _Comparer:
     ) -> None:
         self._shaken, self._baseline = shaken, baseline
         self._capacity, self._measures, self._config = capacity, objective.measures, config
+        self._claims = objective.claims
         self._known: dict[Window, tuple[Schedule, Weeks, dict[str, FloatArray]]] = {}
 
     def compare(self, policy: str, pair: tuple[Schedule, Schedule], window: Window) -> _Compared:
@@ -106,10 +110,12 @@ class _Comparer:
         new, old = (
             measure(each, capacity=self._capacity, config=self._measures, window=window) for each in pair
         )
-        usual, changes = self._over_replicas(policy, window)
+        both = self._replicas(policy, window)
+        usual, changes = _changes(both)
+        met = self._met(both, new, old)
         span = span_of(pair[1], window, self._measures)
         if span is None:
-            return _Compared(new, old, usual, changes, {}, 0)
+            return _Compared(new, old, usual, met, changes, {}, 0)
         released = is_released_in(pair[1], window, span)
         known = self._known.get(window)
         if known is None or not _are_same(known[0], pair[1]):
@@ -120,12 +126,10 @@ class _Comparer:
         of_policy = weeks.measures(pair[0], released, self._capacity, self._measures)
         differences = {name: of_policy[name] - of_baseline[name] for name in of_policy}
         drawn = {name: values for name, values in differences.items() if not np.isnan(values).any()}
-        return _Compared(new, old, usual, changes, drawn, weeks.count)
+        return _Compared(new, old, usual, met, changes, drawn, weeks.count)
 
-    def _over_replicas(
-        self, policy: str, window: Window
-    ) -> tuple[dict[str, float | None], dict[str, FloatArray]]:
-        """The baseline's mean, and the policy's less the baseline's, over replicas where both have a value.
+    def _replicas(self, policy: str, window: Window) -> pl.DataFrame:
+        """Measures of the policy, and of the baseline under `<measure>_baseline`: one row a replica.
 
         A replica counts where both started the same number of jobs: on a machine that shrinks for good some
         never start, and who leaves the worst unstarted would be measured without them.
@@ -136,16 +140,38 @@ class _Comparer:
             )
             for name in (policy, self._baseline)
         )
-        both = own.join(
+        return own.join(
             other, on=["replica", "left_out_count"], how="inner", suffix="_baseline", maintain_order="left"
         )
-        usual: dict[str, float | None] = {}
-        changes = {}
-        for name in BETTER:
-            known = both.select(pl.col(name), pl.col(f"{name}_baseline")).drop_nulls()
-            usual[name] = known[f"{name}_baseline"].mean()  # type: ignore[assignment]
-            changes[name] = (known[name] - known[f"{name}_baseline"]).to_numpy()
-        return usual, changes
+
+    def _met(self, both: pl.DataFrame, new: Measures, old: Measures) -> dict[str, float]:
+        """For each demand, by its measure, the share of replicas in which it is met; those that can be told.
+
+        `new` and `old` are of the replay: they say how many jobs are measured.
+        """
+        verdicts: dict[str, list[Verdict]] = {name: [] for name in demanded(self._claims)}
+        for row in both.iter_rows(named=True):
+            mine = new | {name: row[name] for name in BETTER}
+            theirs = old | {name: row[f"{name}_baseline"] for name in BETTER}
+            judged = judge_candidate(mine, theirs, self._claims)
+            for name, criterion in demanded(self._claims).items():
+                verdicts[name].append(judged[criterion].verdict)
+        return {
+            name: found.count(Verdict.PASS) / len(found)
+            for name, found in verdicts.items()
+            if found and Verdict.NOT_ASSESSED not in found
+        }
+
+
+def _changes(both: pl.DataFrame) -> tuple[dict[str, float | None], dict[str, FloatArray]]:
+    """The baseline's mean, and the policy's less the baseline's, over replicas where both have a value."""
+    usual: dict[str, float | None] = {}
+    changes = {}
+    for name in BETTER:
+        known = both.select(pl.col(name), pl.col(f"{name}_baseline")).drop_nulls()
+        usual[name] = known[f"{name}_baseline"].mean()  # type: ignore[assignment]
+        changes[name] = (known[name] - known[f"{name}_baseline"]).to_numpy()
+    return usual, changes
 
 
 def robustness(

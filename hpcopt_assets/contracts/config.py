@@ -170,6 +170,7 @@ class ClaimsConfig(Frozen):
     max_fallback_ratio: Ratio
     min_model_ratio: Ratio
     max_lost_work_ratio: Ratio
+    min_met_ratio: Ratio
     min_jobs: PositiveInt
     saturation: SaturationRule
     score: ScoreWeights

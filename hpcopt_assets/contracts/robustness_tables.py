@@ -70,6 +70,13 @@ ROBUSTNESS = Table(
         _change("p50_difference", "median of the difference over them"),
         _change("p75_difference", "upper quartile of the difference over them"),
         real("improved_ratio", "share of them in which the policy is better", "ratio", hi=1.0),
+        real(
+            "met_ratio",
+            "share of them in which the demand on this measure is met, beside the baseline's there; null "
+            "where none is made, or with too few replicas or jobs",
+            "ratio",
+            hi=1.0,
+        ),
         flag("is_artefact", "whether the difference as replayed lies outside their interval", nullable=True),
         count("blocks_count", "weeks of the window in which jobs were released", unit="weeks"),
         real(

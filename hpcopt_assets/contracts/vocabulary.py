@@ -320,6 +320,7 @@ class ClaimCriterion(Vocabulary):
     WITHOUT_HINDSIGHT = "without_hindsight"
     SELECTION = "selection"
     SHAKEN_GAIN = "shaken_gain"
+    SHAKEN_DEMANDS = "shaken_demands"
     CONFIRMATION = "confirmation"
     OVERALL = "overall"
 

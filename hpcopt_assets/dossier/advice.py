@@ -37,7 +37,7 @@ def _front(rows: list[Row]) -> Table:
         Column("Jain's index of service (0 to 1)", Kind.NUMBER),
         Column("starved jobs", Kind.NUMBER),
         Column("on the front?"),
-        Column("beaten in all by"),
+        Column("matched or beaten in all by"),
     )
     caption = (
         "Steady window. On the front: no policy is at least as good in all five measures and better in one. "

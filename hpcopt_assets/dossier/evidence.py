@@ -197,6 +197,10 @@ class TraceEvidence:
         primary = self.objective.claims.primary
         return self._one(ROBUSTNESS.name, policy=policy, time_window=window, measure=primary)
 
+    def changes(self, policy: str, window: Window) -> list[Row]:
+        """How all of a candidate's measures differ from the baseline's over a window."""
+        return self.table(ROBUSTNESS.name).filter(policy=policy, time_window=window.value).rows(named=True)
+
     def _one(self, asset: str, **key: str) -> Row:
         frame = self.table(asset)
         found = frame.filter(pl.col(name) == str(value) for name, value in key.items())

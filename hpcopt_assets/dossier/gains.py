@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from hpcopt_assets.contracts.robustness_tables import ROBUSTNESS
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
-from hpcopt_assets.contracts.vocabulary import Outcome, Verdict
+from hpcopt_assets.contracts.vocabulary import Outcome, Verdict, Window
 from hpcopt_assets.dossier.across import AcrossEvidence
 from hpcopt_assets.dossier.blocks import Block, Column, Figure, Heading, Kind, Paragraph, Table
 from hpcopt_assets.dossier.evidence import Row
-from hpcopt_assets.dossier.numbers import share, signed, span
-from hpcopt_assets.dossier.survival import Survival, relative, survival
+from hpcopt_assets.dossier.numbers import duration, share, signed, span
+from hpcopt_assets.dossier.survival import Survival, least_met, relative, survival
 from hpcopt_assets.dossier.survivors import NO_EVIDENCE, told_outcome
 from hpcopt_assets.plots.forest import Interval, Panel, forest
 from hpcopt_assets.plots.forest import Row as Bar
@@ -123,20 +123,31 @@ def _of(evidence: AcrossEvidence, policy: str) -> Table:
         Column("of the baseline's", Kind.NUMBER),
         Column("shaken (ratio)", Kind.NUMBER),
         Column("other weeks (ratio)", Kind.NUMBER),
+        Column("demands met in replicas, the least"),
+        Column("mean wait (baseline's)", Kind.NUMBER),
         Column("the gain"),
         Column("outcome", Kind.VERDICT),
     )
     rows = []
     for trace in evidence.traces:
         row = evidence.change(trace, policy)
-        numbers: Sequence[str] = [NO_EVIDENCE] * 4
+        steady = evidence.rows(trace, ROBUSTNESS.name, policy=policy, time_window=Window.STEADY)
+        numbers: Sequence[str] = [NO_EVIDENCE] * 6
         if row is not None:
             numbers = (
                 signed(row["difference"]),
                 share(relative(row["difference"], row["baseline_value"]), is_change=True),
                 span(row["lower"], row["upper"]),
                 span(row["block_lower"], row["block_upper"]),
+                least_met(steady),
+                _waits(steady),
             )
         fate = Survival.UNKNOWN if row is None else survival(row)
         rows.append((trace, *numbers, fate.value, told_outcome(evidence, trace, policy)))
     return Table(f"{policy}, steady window.", columns, tuple(rows), (ROBUSTNESS.name, CLAIM_VERDICTS.name))
+
+
+def _waits(rows: Sequence[Row]) -> str:
+    """The policy's mean wait, and the baseline's beside it."""
+    (row,) = (row for row in rows if row["measure"] == "mean_wait_s")
+    return f"{duration(row['policy_value'])} ({duration(row['baseline_value'])})"

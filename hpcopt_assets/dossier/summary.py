@@ -92,7 +92,7 @@ def _survival(evidence: TraceEvidence) -> list[Item]:
         policy.id for policy in evidence.candidates if evidence.outcome(policy.id) is Outcome.ACCEPTED
     ]
     last = (
-        f"Chosen beforehand and confirmed on the rest of the record: {', '.join(confirmed) or 'none'}. "
+        f"Chosen on the first part, confirmed on the rest of the record: {', '.join(confirmed) or 'none'}. "
         f"Accepted, with every constraint kept: {', '.join(accepted) or 'none'}."
     )
     return [Item("What survives.", " ".join([text, *told, last]))]
@@ -130,6 +130,13 @@ def _likeness(evidence: TraceEvidence) -> list[Item]:
         f"{verdict}: the replay of {' and of '.join(policies)} {words.RESEMBLES[verdict]}{why}."
         for (verdict, why), policies in policies_by_finding.items()
     ]
+    baseline = evidence.objective.claims.baseline
+    replayed, observed = (evidence.measured(policy, Window.STEADY) for policy in (baseline, OBSERVED))
+    said.append(
+        f"Under {baseline} the mean wait is {duration(replayed['mean_wait_s'])} and the 95th percentile of "
+        f"bounded slowdown {real(replayed['p95_bsld'])}; in the record they are "
+        f"{duration(observed['mean_wait_s'])} and {real(observed['p95_bsld'])}."
+    )
     return [Item("Is the replay like the record?", " ".join(said))]
 
 
@@ -157,7 +164,7 @@ def _best(evidence: TraceEvidence) -> list[Item]:
     opening = "" if is_gain else f"None. Of {plural(len(order), 'candidate')} the one that gains most: "
     text = (
         f"{opening}{best}, {outcome or Verdict.NOT_ASSESSED}: "
-        f"{words.OUTCOME[outcome].format(baseline=baseline)}. 95th percentile of bounded slowdown "
+        f"{_meaning(evidence, best, outcome)}. 95th percentile of bounded slowdown "
         f"{real(new['p95_bsld'])} (baseline {real(old['p95_bsld'])}), mean wait "
         f"{duration(new['mean_wait_s'])} ({duration(old['mean_wait_s'])}), utilisation "
         f"{share(new['utilisation_ratio'])} ({share(old['utilisation_ratio'])}), over the steady window."
@@ -167,8 +174,18 @@ def _best(evidence: TraceEvidence) -> list[Item]:
         names = [words.CLAIM[ClaimCriterion(word)] for word in lacking if word in DEMANDS]
         text += f" {verdict}: {', '.join(names)}." if names else ""
     caveats = [row["reason"] for row in _open(rows) if row["criterion"] not in DEMANDS]
-    first = [Item("Caveats first.", _sentence("; ".join(caveats)))] if caveats else []
+    first = [Item(f"Caveats of {best}.", _sentence("; ".join(caveats)))] if caveats else []
     return [*first, Item("Best candidate.", text)]
+
+
+def _meaning(evidence: TraceEvidence, policy: str, outcome: Outcome | None) -> str:
+    baseline = evidence.objective.claims.baseline
+    gains = evidence.claim(policy, ClaimCriterion.PRIMARY_GAIN)["verdict"] == Verdict.PASS.value
+    if outcome is Outcome.BLOCKED:
+        return (
+            f"better than {baseline}, at the cost of a constraint" if gains else f"no better than {baseline}"
+        )
+    return words.OUTCOME[outcome].format(baseline=baseline)
 
 
 def _open(rows: list[Row]) -> list[Row]:
@@ -192,10 +209,11 @@ def _bounds(evidence: TraceEvidence) -> list[Item]:
             measured = evidence.measured(policy.id, Window.STEADY)
             found.append(
                 f"{policy.id} reaches a 95th percentile of bounded slowdown of {real(measured['p95_bsld'])} "
-                f"and a mean wait of {duration(measured['mean_wait_s'])}; it knows what no scheduler can "
-                "know and is no candidate."
+                f"and a mean wait of {duration(measured['mean_wait_s'])}; it knows true runtimes, which no "
+                "scheduler can, and is no candidate. It shows what better estimates could bring under the "
+                "same rules; another order of the queue may well bring more."
             )
-    return [Item("Bound.", " ".join(found))] if found else []
+    return [Item("With true runtimes.", " ".join(found))] if found else []
 
 
 def _left_out(evidence: TraceEvidence) -> list[Item]:
@@ -221,6 +239,6 @@ POINTS: tuple[tuple[str, Callable[[TraceEvidence], list[Item]]], ...] = (
     ("Trace.", _trace),
     ("Is the replay like the record?", _likeness),
     ("Best candidate.", _best),
-    ("Bound.", _bounds),
+    ("With true runtimes.", _bounds),
     ("Left out.", _left_out),
 )

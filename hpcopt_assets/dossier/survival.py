@@ -6,11 +6,14 @@ Not here: whether a candidate is accepted (claim_verdicts says that).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from hpcopt_assets.contracts.robustness_tables import BETTER
 from hpcopt_assets.contracts.vocabulary import Window
+from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.evidence import Row, TraceEvidence
+from hpcopt_assets.dossier.numbers import UNKNOWN, share
 
 
 class Survival(StrEnum):
@@ -63,6 +66,15 @@ def by_survival(evidence: TraceEvidence, window: Window = Window.STEADY) -> dict
 def relative(change: float | None, baseline: float | None) -> float | None:
     """A difference as a share of the baseline's value; None where either is unknown or the latter is 0."""
     return None if change is None or not baseline else change / baseline
+
+
+def least_met(rows: Iterable[Row]) -> str:
+    """The demand that is met in the fewest shaken replicas, and in how many; of one policy and window."""
+    known = [row for row in rows if row["met_ratio"] is not None]
+    if not known:
+        return UNKNOWN
+    least = min(known, key=lambda row: row["met_ratio"])
+    return f"{share(least['met_ratio'])} ({words.DEMANDED[least['measure']]})"
 
 
 def _is_better(sign: int, low: float | None, high: float | None) -> bool | None:

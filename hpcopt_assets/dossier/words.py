@@ -47,6 +47,7 @@ CLAIM: dict[ClaimCriterion, str] = {
     ClaimCriterion.WITHOUT_HINDSIGHT: "gain without another schedule's future",
     ClaimCriterion.SELECTION: "chosen on the first part",
     ClaimCriterion.SHAKEN_GAIN: "gain over shaken replicas",
+    ClaimCriterion.SHAKEN_DEMANDS: "every demand over shaken replicas",
     ClaimCriterion.CONFIRMATION: "confirmed on the rest, shaken and by weeks",
     ClaimCriterion.OVERALL: "overall",
 }
@@ -163,6 +164,13 @@ RUN: dict[EstimateRun, str] = {
     EstimateRun.HISTORY_HONEST: "without what was not yet known",
 }
 
+DEMANDED = {
+    "p95_bsld": "gain",
+    "starved_ratio": "starvation",
+    "jain_service": "fairness",
+    "utilisation_ratio": "utilisation",
+}
+# Measures on which demands are made, in a word.
 VARIED: dict[Varied, str] = {
     Varied.GUARD_K: "guard on forecasts (k)",
     Varied.TAU_S: "least runtime in bounded slowdown (s)",

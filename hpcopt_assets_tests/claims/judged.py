@@ -3,11 +3,13 @@
 In:  waits of a candidate and of the baseline, evidence.   Out: rows of claim_verdicts by criterion.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
+from hpcopt_assets.claims.criteria import demanded
 from hpcopt_assets.claims.judge import Evidence, judge_claims
 from hpcopt_assets.contracts.config import ObjectiveConfig, PoliciesConfig
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
@@ -105,9 +107,13 @@ def shaken(
     *,
     policy: str = CANDIDATE,
     mean: float = -2.0,
+    met: Mapping[str, float | None] = MappingProxyType({}),
     **confirmation: Any,
 ) -> pl.DataFrame:
-    """A candidate's rows of `robustness`: the steady window, with this mean change of 4, and the rest."""
+    """A candidate's rows of `robustness`: the steady window, with this mean change of 4, and the rest.
+
+    `met`: measure -> share of replicas in which its demand is met, 1 unless told.
+    """
     steady: dict[str, Any] = dict.fromkeys(ROBUSTNESS.names) | {
         "trace_id": "made",
         "policy": policy,
@@ -135,4 +141,8 @@ def shaken(
         "block_lower": None if block_upper is None else -3.0,
         "block_upper": block_upper,
     }
-    return pl.DataFrame([steady, rest | confirmation], schema=ROBUSTNESS.polars_schema())
+    demands = [
+        steady | {"measure": measure, "met_ratio": met.get(measure, 1.0)}
+        for measure in demanded(OBJECTIVE.claims)
+    ]
+    return pl.DataFrame([*demands, rest | confirmation], schema=ROBUSTNESS.polars_schema())

@@ -37,7 +37,9 @@ from hpcopt_assets_tests.schedules import replay_of
 
 def test_a_gain_is_at_most_conditional_as_long_as_nothing_was_shaken():
     rows = judged([1000] * JOBS, [3000] * JOBS)
-    assert not_passed(rows) == dict.fromkeys(("shaken_gain", "confirmation", "overall"), "NOT_ASSESSED")
+    assert not_passed(rows) == dict.fromkeys(
+        ("shaken_gain", "shaken_demands", "confirmation", "overall"), "NOT_ASSESSED"
+    )
     assert rows["primary_gain"]["measured"] == pytest.approx(1 - 2 / 4)
     told = "p95_bsld is 2, 50 % below the baseline's 4 (a gain of at least 5 % is needed)"
     assert rows["primary_gain"]["reason"] == told

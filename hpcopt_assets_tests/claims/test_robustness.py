@@ -293,3 +293,34 @@ def test_no_jobs_no_evidence():
     found = compared({BASELINE: [None] * 3, "easy_sjbf": [None] * 3}, {}, replicas=nothing, jobs=jobs)
     assert found["blocks_count"].unique().to_list() == [0]
     assert found["lower"].null_count() == found.height
+
+
+class TestDemandsOverReplicas:
+    """The baseline's every measure is 0.5 in each replica; the demand is judged replica by replica."""
+
+    def met(self, policy: list[float], **changes: list[float | None]) -> dict[str, float | None]:
+        numbers = {BASELINE: [0.5] * len(policy), "other": policy}
+        replicas = shaken(**numbers)
+        for measure, values in changes.items():
+            own = pl.Series([*values] * len(WINDOWS), dtype=pl.Float64)
+            theirs = replicas.filter(policy="other").with_columns(own.alias(measure))
+            replicas = pl.concat([replicas.filter(policy=BASELINE), theirs])
+        table = compared({BASELINE: LONG, "other": SHORT}, numbers, replicas=replicas)
+        rows = table.filter(policy="other", time_window="steady")
+        return dict(rows.select("measure", "met_ratio").iter_rows())
+
+    def test_each_demand_has_the_share_of_replicas_in_which_it_is_met(self):
+        """A fall of p95_bsld by 5 %, of jain_service by 0.03 at most, of utilisation by 0.01 at most."""
+        gains = [0.47] * 30 + [0.48] * 10
+        found = self.met([0.5] * 40, p95_bsld=gains, jain_service=[0.475] * 10 + [0.465] * 30)
+        demanded = {name: ratio for name, ratio in found.items() if ratio is not None}
+        assert demanded == {
+            "p95_bsld": 0.75,
+            "jain_service": 0.25,
+            "utilisation_ratio": 1.0,
+            "starved_ratio": 1.0,
+        }
+
+    def test_few_replicas_or_one_without_a_value_tell_nothing(self):
+        assert set(self.met([0.5] * 5).values()) == {None}
+        assert self.met([0.5] * 40, jain_service=[None] + [0.5] * 39)["jain_service"] is None

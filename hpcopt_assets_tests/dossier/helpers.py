@@ -285,6 +285,7 @@ def robustness(policy: str = "fifo_strict", **changes: Any) -> pl.DataFrame:
         "p50_difference": -1.25,
         "p75_difference": -1.1,
         "improved_ratio": 0.995,
+        "met_ratio": 0.97,
         "is_artefact": False,
         "blocks_count": 12,
         "confidence": 0.95,

@@ -57,7 +57,7 @@ def test_a_synthetic_trace_says_so_before_anything_else():
 def test_caveats_come_before_the_gain():
     summary = summary_of(evidence(claims=claims(outcome="CONDITIONAL")))
     caveats = (
-        "**Caveats first.** Baseline_fidelity reason of fifo_strict; confirmation reason of fifo_strict."
+        "**Caveats of fifo_strict.** Baseline_fidelity reason of fifo_strict; confirmation reason of fifo"
     )
     gain = (
         "**Best candidate.** fifo_strict, CONDITIONAL: better than easy_backfill in this replay, but not all"

@@ -92,8 +92,11 @@ def test_a_gain_that_survives_everywhere_is_said_so():
 
 def test_each_candidate_has_a_row_on_each_trace_with_both_intervals():
     told = text()
-    assert "| one | -1 | -25 % | -2 to -0.5 | -3 to -0.2 | survives both | **CONDITIONAL** |" in told
-    assert "| two | -1 | -25 % | -2 to +0.5 | -3 to +0.5 | neither | **BLOCKED** |" in told
+    shared = "97 % (gain) | 3 s (4 s)"
+    assert (
+        f"| one | -1 | -25 % | -2 to -0.5 | -3 to -0.2 | {shared} | survives both | **CONDITIONAL** |" in told
+    )
+    assert f"| two | -1 | -25 % | -2 to +0.5 | -3 to +0.5 | {shared} | neither | **BLOCKED** |" in told
     assert "| fifo_strict | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 1 |" in told
 
 
@@ -164,10 +167,7 @@ def test_a_trace_without_evidence_is_no_result():
     assert "on each of 1 trace that could be told under fifo_strict" in told
     assert "No evidence on two." in told
     assert "Traces with neither: none." in told
-    assert (
-        "| two | no evidence | no evidence | no evidence | no evidence | cannot be told | no evidence |"
-        in told
-    )
+    assert f"| two | {' | '.join(['no evidence'] * 6)} | cannot be told | no evidence |" in told
 
 
 def test_what_was_never_made_is_listed():
