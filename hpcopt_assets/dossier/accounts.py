@@ -178,12 +178,14 @@ def _jobs_left_out(evidence: TraceEvidence) -> Block:
 
 
 def _estimates(evidence: TraceEvidence) -> Table:
-    rows = []
+    """What each replay believed; that nothing was made up is said once, in the caption."""
+    rows, made_up = [], 0
     for policy, schedule in evidence.schedules.items():
         sources = schedule["estimate_source"].drop_nulls()
         for source in EstimateSource:
             number = int((sources == source.value).sum())
-            if number or source is EstimateSource.FALLBACK:
+            made_up += number if source is EstimateSource.FALLBACK else 0
+            if number:
                 rows.append(
                     (policy, words.SOURCE[source], count(number), share(number / max(1, len(sources))))
                 )
@@ -193,7 +195,10 @@ def _estimates(evidence: TraceEvidence) -> Table:
         Column("jobs (count)", Kind.NUMBER),
         Column("share of replayed jobs", Kind.NUMBER),
     )
-    return Table("What the replays believed jobs would run for.", columns, tuple(rows), (SCHEDULES,))
+    caption = "What the replays believed jobs would run for."
+    if not made_up:
+        caption += " No replay needed a stand-in for a missing request."
+    return Table(caption, columns, tuple(rows), (SCHEDULES,))
 
 
 def _flags(evidence: TraceEvidence) -> Block:

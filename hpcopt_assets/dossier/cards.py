@@ -19,6 +19,7 @@ from hpcopt_assets.contracts.vocabulary import WHOLE, FidelityCriterion, Verdict
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.across import AcrossEvidence
 from hpcopt_assets.dossier.blocks import Block, Column, Figure, Heading, Kind, Paragraph, Table
+from hpcopt_assets.dossier.evidence import Row
 from hpcopt_assets.dossier.numbers import UNKNOWN, count, date, duration, real, share
 from hpcopt_assets.dossier.periods import LOOKS
 from hpcopt_assets.dossier.survivors import NO_EVIDENCE
@@ -97,7 +98,7 @@ def data_cards(evidence: AcrossEvidence) -> list[Block]:
     for trace in evidence.traces:
         facts = evidence.row(trace, INGEST_REPORT.name)
         if facts is None:
-            rows.append((trace, *[NO_EVIDENCE] * 7))
+            rows.append((trace, *[NO_EVIDENCE] * 9))
             continue
         unit = words.UNIT[facts["capacity_unit"]]
         source = facts["capacity_source"]
@@ -107,7 +108,9 @@ def data_cards(evidence: AcrossEvidence) -> list[Block]:
                 "none: synthetic" if facts["is_synthetic"] else facts["installation"] or UNKNOWN,
                 f"{date(facts['first_release_s'])} to {date(facts['last_end_s'])}",
                 count(facts["jobs_count"]),
+                count(facts["started_jobs_count"]),
                 f"{count(facts['capacity_procs'])} {unit}, {words.CAPACITY[source] if source else UNKNOWN}",
+                count(facts["observed_peak_procs"]),
                 duration(facts["observed_over_capacity_s"]),
                 count(facts["rejects_count"]),
                 count(facts["unselected_jobs_count"]),
@@ -118,8 +121,10 @@ def data_cards(evidence: AcrossEvidence) -> list[Block]:
         Column("site"),
         Column("from ... to"),
         Column("jobs (count)", Kind.NUMBER),
+        Column("with a known start (count)", Kind.NUMBER),
         Column("machine"),
-        Column("record above it", Kind.NUMBER),
+        Column("most in use at once", Kind.NUMBER),
+        Column("time above the machine", Kind.NUMBER),
         Column("lines rejected (count)", Kind.NUMBER),
         Column("jobs not selected (count)", Kind.NUMBER),
     )
@@ -164,6 +169,7 @@ def model_cards(evidence: AcrossEvidence) -> list[Block]:
                 duration(mae.get(Predictor.MODEL)),
                 duration(mae.get(Predictor.REQUEST)),
                 UNKNOWN if best is None else f"{duration(mae[best])} ({words.PREDICTOR[best]})",
+                _surely(scores, best),
                 share(coverage),
             )
         )
@@ -173,6 +179,7 @@ def model_cards(evidence: AcrossEvidence) -> list[Block]:
         Column("model's mean absolute error", Kind.NUMBER),
         Column("request's", Kind.NUMBER),
         Column("best simple rule's"),
+        Column("does the model beat it?"),
         Column("runtimes within p10 to p90", Kind.NUMBER),
     )
     return [
@@ -186,6 +193,20 @@ def model_cards(evidence: AcrossEvidence) -> list[Block]:
     ]
 
 
+def _surely(scores: list[Row], rule: Predictor | None) -> str:
+    """Whether the interval of the difference to the best rule says that the model's error is smaller."""
+    found = [
+        row
+        for row in scores
+        if (row["predictor"], row["measure"], row["versus"])
+        == (Predictor.MODEL.value, ForecastMeasure.PINBALL_P50.value, None if rule is None else rule.value)
+    ]
+    if rule is None or not found or found[0]["upper"] is None:
+        return "cannot be told"
+    low, high = found[0]["lower"], found[0]["upper"]
+    return "surely" if high < 0 else "surely not" if low > 0 else "not surely"
+
+
 def placement(evidence: AcrossEvidence) -> list[Block]:
     """What the model of placement failure is worth, and what admission by it would cost."""
     heading = Heading(2, "Placement on a reconfigurable network")
@@ -196,7 +217,8 @@ def placement(evidence: AcrossEvidence) -> list[Block]:
         Paragraph(
             "On a simulated cluster whose leaf switches are joined by optical circuits: can it be told "
             "before an attempt that a job cannot be placed? A failure is the positive case. The visible "
-            "ceiling draws what is hidden at random; the plane state is shown what an operator does not see. "
+            "ceiling draws what is hidden at random (the model may pass it, for the counts that it sees tell "
+            "something of what is hidden); the plane state is shown what an operator does not see. "
             "No network of a real site stood behind this."
         ),
         *_scores(evidence),
@@ -260,4 +282,8 @@ def _study(evidence: AcrossEvidence) -> list[Block]:
         Column("utilisation", Kind.NUMBER),
         Column("cost an attempt (good jobs)", Kind.NUMBER),
     )
-    return [Table("The same arrivals under each rule.", columns, rows, (PLACEMENT_STUDY.name,))]
+    caption = (
+        "The same arrivals under each rule; what is let through changes what later jobs find, so failures "
+        "let through and avoided need not add up. What a failure costs is set in configs/placement.yaml."
+    )
+    return [Table(caption, columns, rows, (PLACEMENT_STUDY.name,))]

@@ -26,8 +26,8 @@ from hpcopt_assets.contracts.vocabulary import (
 from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.blocks import Block, Bullets, Column, Heading, Item, Kind, Paragraph, Table
 from hpcopt_assets.dossier.evidence import Row, TraceEvidence
-from hpcopt_assets.dossier.numbers import count, duration, instant, real, share
-from hpcopt_assets.dossier.summary import ranked
+from hpcopt_assets.dossier.numbers import UNKNOWN, count, duration, instant, real, share
+from hpcopt_assets.dossier.summary import ABOUT_ALL, ranked
 
 GLANCE = (REPLAY_MEASURES.name, FIDELITY_VERDICTS.name, CLAIM_VERDICTS.name)
 POLICIES_ABREAST = 5
@@ -143,10 +143,12 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
         Paragraph(
             "A site's own scheduler has priorities, drains and partitions that a replay does not have, so "
             "many logs fail here. A failure does not make the replay wrong; it says that a gain found in the "
-            "replay is not yet a gain at the site."
+            "replay is not yet a gain at the site. Unless the machine is overfull, throughput and makespan "
+            "follow from when jobs arrive: they tell little."
         ),
+        _likeness_at_a_glance(evidence),
     ]
-    for policy in evidence.table(FIDELITY_VERDICTS.name)["policy"].unique(maintain_order=True):
+    for policy in (*evidence.policies.fidelity_baselines, OBSERVED):
         rows = evidence.likeness_rows(policy)
         overall = next(
             (row["verdict"] for row in rows if row["criterion"] == FidelityCriterion.OVERALL), None
@@ -158,6 +160,37 @@ def fidelity(evidence: TraceEvidence) -> list[Block]:
         )
         blocks += [Heading(3, f"{policy}: {overall}" if overall else policy), *judged]
     return blocks
+
+
+def _likeness_at_a_glance(evidence: TraceEvidence) -> Table:
+    """Every policy's distance from the record, criterion by criterion; those that fail are marked."""
+    shown = [each for each in FidelityCriterion if each not in ABOUT_ALL]
+    lines = []
+    for policy in evidence.policies.ids:
+        found = {row["criterion"]: row for row in evidence.likeness_rows(policy)}
+        cells = (_distance(found.get(each.value)) for each in shown)
+        lines.append((policy, evidence.likeness(policy).value, *cells))
+    columns = (
+        Column("policy"),
+        Column("overall", Kind.VERDICT),
+        *(Column(f"{words.FIDELITY[each]} ({_unit(evidence, each)})", Kind.NUMBER) for each in shown),
+    )
+    caption = (
+        "Distance from the record, whole trace; an asterisk: beyond its limit, which stands below. Reasons "
+        "of every policy are in dossier.json."
+    )
+    return Table(caption, columns, tuple(lines), (FIDELITY_VERDICTS.name,))
+
+
+def _distance(row: Row | None) -> str:
+    if row is None or row["measured"] is None:
+        return UNKNOWN
+    return real(row["measured"]) + ("*" if row["verdict"] == Verdict.FAIL.value else "")
+
+
+def _unit(evidence: TraceEvidence, criterion: FidelityCriterion) -> str:
+    units = evidence.table(FIDELITY_VERDICTS.name).filter(criterion=criterion.value)["unit"]
+    return str(units.first() or "")
 
 
 def invariants(evidence: TraceEvidence) -> list[Block]:
@@ -228,6 +261,12 @@ def _five_digits(value: float | None) -> str:
     return real(value, 5)
 
 
+def _verdict(row: Row) -> str:
+    """The verdict; where it passes with nothing measured, there was nothing to ask."""
+    is_moot = row["verdict"] == Verdict.PASS.value and row["measured"] is None
+    return "does not apply" if is_moot and row["criterion"] != OVERALL else Verdict(row["verdict"]).value
+
+
 def _measured(row: Row) -> tuple[str, ...]:
     return (
         "not measured" if row["measured"] is None else real(row["measured"]),
@@ -244,7 +283,7 @@ def _judged(caption: str, rows: list[tuple[str, Row]], asset: str) -> list[Block
     cells = tuple(
         (
             name,
-            Verdict(row["verdict"]).value,
+            _verdict(row),
             # Of all together nothing was measured: the number that the row has is that of one criterion.
             *(("", "", "", "", "as said above") if row["criterion"] == OVERALL else _measured(row)),
         )

@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from hpcopt_assets.contracts.dossier_file import DossierKind
+from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION
 from hpcopt_assets.contracts.sentences import NOT_MODELLED, plural
-from hpcopt_assets.contracts.tables import FIDELITY_VERDICTS, INGEST_REPORT
-from hpcopt_assets.contracts.vocabulary import WHOLE, FidelityCriterion, Outcome, Verdict
+from hpcopt_assets.contracts.tables import CLAIM_VERDICTS, FIDELITY_VERDICTS, INGEST_REPORT
+from hpcopt_assets.contracts.vocabulary import WHOLE, ClaimCriterion, FidelityCriterion, Outcome, Verdict
 from hpcopt_assets.dossier.across import OF_PLACEMENT, OF_TRACES, AcrossEvidence
 from hpcopt_assets.dossier.blocks import (
     Block,
@@ -108,7 +109,8 @@ def behind(evidence: AcrossEvidence) -> Behind:
 def _summary(evidence: AcrossEvidence) -> list[Block]:
     if not evidence.traces:
         return [Paragraph("No trace was taken through the graph: nothing can be told.", Tone.CAVEAT)]
-    return [Bullets((_survive(evidence), _outcomes(evidence), _alike(evidence), _what(evidence)))]
+    told = (_advised, _survive, _outcomes, _alike, _what)
+    return [Bullets(tuple(make(evidence) for make in told))]
 
 
 def _survive(evidence: AcrossEvidence) -> Item:
@@ -128,12 +130,45 @@ def _survive(evidence: AcrossEvidence) -> Item:
             nowhere.append(policy)
     text = (
         "A lower 95th percentile of bounded slowdown that is still there when the trace is shaken and when "
-        f"other weeks are drawn: on each of {plural(len(told), 'trace')} that could be told under "
+        f"other weeks are drawn: on all of {plural(len(told), 'trace')} that could be told under "
         f"{', '.join(everywhere) or 'no candidate'}; on some under {', '.join(somewhere) or 'no other'}; on "
         f"none under {', '.join(nowhere) or 'no other'}. A gain that survives may be paid for by others and "
-        f"is no recommendation.{_untold(evidence, told)}"
+        f"is no recommendation.{_growing(evidence)}{_untold(evidence, told)}"
     )
     return Item("What survives.", text)
+
+
+def _growing(evidence: AcrossEvidence) -> str:
+    """Under whom a queue keeps growing, so that its measures are of no steady state."""
+    found = {
+        policy: [
+            trace
+            for trace in evidence.traces
+            for row in evidence.rows(
+                trace, CLAIM_VERDICTS.name, policy=policy, criterion=ClaimCriterion.SATURATION
+            )
+            if row["verdict"] == Verdict.FAIL.value
+        ]
+        for policy in evidence.candidates
+    }
+    told = "; ".join(f"{policy} (on {', '.join(traces)})" for policy, traces in found.items() if traces)
+    return f" The queue keeps growing, so that nothing is steady, under {told}." if told else ""
+
+
+def _advised(evidence: AcrossEvidence) -> Item:
+    """What to do: which switch is recommended where."""
+    found = [
+        f"{row['policy']} on {trace}"
+        for trace in evidence.traces
+        for row in evidence.rows(trace, RECOMMENDATION.name)
+        if row["is_recommended"]
+    ]
+    told = (
+        f"Recommended in place of {evidence.objective.claims.baseline}: {', '.join(found)}."
+        if found
+        else "On this evidence no switch of the scheduling policy is recommended on any of the traces."
+    )
+    return Item("What to do.", told)
 
 
 def _untold(evidence: AcrossEvidence, told: Iterable[str]) -> str:

@@ -88,7 +88,9 @@ def stress(evidence: AcrossEvidence) -> list[Block]:
         "Each trace was changed in one statistic at a time, in three severities, and replayed under every "
         "policy. Who meets every demand (gain, starvation, fairness, utilisation) in all three is named, and "
         "who meets them on the trace as it is but not in all three. This asks what would become of a policy, "
-        "and is no part of its outcome." + (f" No evidence on {', '.join(without)}." if without else "")
+        "and is no part of its outcome. With another share of users, only policies that look at who submits "
+        "replay otherwise; what can change for the others is fairness."
+        + (f" No evidence on {', '.join(without)}." if without else "")
     )
     columns = (
         Column("scenario"),

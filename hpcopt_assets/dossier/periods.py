@@ -65,7 +65,10 @@ def quarters(evidence: TraceEvidence) -> list[Block]:
     ]
 
 
-def _counted(periods: list[str], overall: pl.DataFrame) -> Table:
+def _counted(periods: list[str], overall: pl.DataFrame) -> Block:
+    only = overall["verdict"].unique().to_list()
+    if len(only) == 1:
+        return Paragraph(f"In every quarter every policy's replay is {only[0]}.")
     rows = []
     for period in periods:
         found = overall.filter(period=period)

@@ -20,6 +20,7 @@ from hpcopt_assets.dossier.evidence import Row, TraceEvidence
 from hpcopt_assets.dossier.numbers import UNKNOWN, real, share
 from hpcopt_assets.plots.degradation import stress_figures
 
+STAYS = "Only policies that look at who submits replay otherwise; what can change for the others is fairness."
 BASELINE = ("", "", "the baseline", "")
 # Of the demands, for they are against it.
 
@@ -124,10 +125,11 @@ def _scenario(scenario: StressScenario, found: pl.DataFrame) -> Table:
         )
         for row in found.iter_rows(named=True)
     )
+    told = f" {STAYS}" if scenario is StressScenario.USER_SKEW else ""
     caption = (
         f"Scenario {scenario.value.replace('_', ' ')}, which moves {found['statistic'][0].replace('_', ' ')}."
     )
-    return Table(caption, columns, rows, (STRESS_REPLAYS.name,))
+    return Table(f"{caption}{told}", columns, rows, (STRESS_REPLAYS.name,))
 
 
 def _demanded(row: Row) -> tuple[str, ...]:

@@ -199,6 +199,26 @@ def test_every_policy_and_every_criterion_appears():
             assert policy in chapter(dossier, title)
 
 
+def test_distances_of_every_policy_stand_side_by_side_and_what_fails_is_marked():
+    text = chapter(standard(), "Is a replay like")
+    row = next(line for line in text.splitlines() if line.startswith("| easy_clairvoyant |"))
+    assert row.startswith("| easy_clairvoyant | **FAIL** | 0.512")
+    found = evidence().table("fidelity_verdicts").filter(policy="easy_clairvoyant", period="whole")
+    failed = found.filter(
+        pl.col("verdict") == "FAIL", ~pl.col("criterion").is_in(["overall", "observed_within_capacity"])
+    )
+    assert row.count("\\*") - 0 == failed.height
+
+
+def test_what_was_not_asked_is_no_pass():
+    rows = claims(outcome="CONDITIONAL").with_columns(
+        measured=pl.when(pl.col("criterion") != "model_credit").then("measured"),
+        verdict=pl.when(pl.col("criterion") == "model_credit").then(pl.lit("PASS")).otherwise("verdict"),
+    )
+    text = chapter(build_trace_dossier(evidence(claims=rows)), "Is another policy better")
+    assert "| share of estimates from the model | does not apply | not measured |" in text
+
+
 def test_reasons_limits_units_and_counts_stand_beside_each_verdict():
     text = chapter(standard(), "Is a replay like")
     assert (
@@ -230,7 +250,8 @@ def test_what_was_left_out_is_told_by_reason():
     assert "| not a number where one is needed | 2 | made.swf, line 100 |" in text
     assert "| too few fields | 1 | made.swf, line 102 |" in text
     assert "| needs more processors than the machine has | 1 | 1.67 % | all |" in text
-    assert "| fifo_strict | a fallback, the request being missing | 0 | 0 % |" in text
+    assert "No replay needed a stand-in for a missing request." in text
+    assert "a fallback, the request being missing" not in text
     assert "| requested runtime of 0 | 1 | 1.67 % |" in text
 
 

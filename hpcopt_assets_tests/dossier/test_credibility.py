@@ -77,7 +77,7 @@ def text(evidence: AcrossEvidence | None = None) -> str:
 def test_the_summary_comes_first_and_says_what_survives_where():
     opening = text().split("\n## ")[0]
     assert (
-        "on each of 2 traces that could be told under no candidate; on some under fifo_strict (1 of 2)"
+        "on all of 2 traces that could be told under no candidate; on some under fifo_strict (1 of 2)"
         in opening
     )
     assert "CONDITIONAL: fifo_strict on one. Traces with neither: two." in opening
@@ -87,7 +87,7 @@ def test_the_summary_comes_first_and_says_what_survives_where():
 
 def test_a_gain_that_survives_everywhere_is_said_so():
     everywhere = across(tables={name: of_trace(name) for name in ("one", "two")})
-    assert "on each of 2 traces that could be told under fifo_strict;" in text(everywhere)
+    assert "on all of 2 traces that could be told under fifo_strict;" in text(everywhere)
 
 
 def test_each_candidate_has_a_row_on_each_trace_with_both_intervals():
@@ -164,7 +164,7 @@ def test_a_trace_without_evidence_is_no_result():
     told = text(gone)
     assert told.index("Errors in the evidence") < told.index("What survives")
     assert "| robustness | two | a file of SHA-256 0bad |" in told
-    assert "on each of 1 trace that could be told under fifo_strict" in told
+    assert "on all of 1 trace that could be told under fifo_strict" in told
     assert "No evidence on two." in told
     assert "Traces with neither: none." in told
     assert f"| two | {' | '.join(['no evidence'] * 6)} | cannot be told | no evidence |" in told
@@ -187,9 +187,39 @@ def test_placement_has_its_chapter_or_says_that_it_was_not_made():
 def test_cards_of_data_and_models():
     told = text()
     machine = "8 processors, stated in the log's header"
-    assert f"| one | A site | 2001-09-09 to 2001-09-10 | 60 | {machine} | 2 h | 3 | 0 |" in told
+    facts = helpers.report().row(0, named=True)
+    started, peak = facts["started_jobs_count"], facts["observed_peak_procs"]
+    row = f"| one | A site | 2001-09-09 to 2001-09-10 | 60 | {started} | {machine} | {peak} | 2 h | 3 | 0 |"
+    assert row in told
     best = "1 h (the mean of the last two of the same user and request)"
-    assert f"| one | 1 of 2 | 30 min | 2 h | {best} | 81.2 % |" in told
+    assert f"| one | 1 of 2 | 30 min | 2 h | {best} | cannot be told | 81.2 % |" in told
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"), [(-9.0, -1.0, "surely"), (-9.0, 1.0, "not surely"), (1.0, 9.0, "surely not")]
+)
+def test_a_model_surely_beats_a_rule_only_where_the_interval_says_so(low, high, word):
+    scores = helpers.evidence().table("forecast_scores")
+    against = scores.filter(measure="pinball_p50").with_columns(
+        versus=pl.lit("user_request"), lower=pl.lit(low), upper=pl.lit(high)
+    )
+    told = text(across(tables={"one": of_trace("one", scores=pl.concat([scores, against]))}))
+    assert f"user and request) | {word} | 81.2 % |" in told
+
+
+def test_a_queue_that_keeps_growing_is_named_in_the_summary():
+    growing = across(
+        tables={"one": of_trace("one", claims=claims(saturation="FAIL")), "two": of_trace("two")}
+    )
+    assert "The queue keeps growing, so that nothing is steady, under fifo_strict (on one)." in text(growing)
+    assert "keeps growing" not in text(across(tables={"one": of_trace("one")}))
+
+
+def test_what_to_do_comes_first():
+    assert text().split("\n")[2].startswith("- **What to do.** On this evidence no switch")
+    best = helpers.recommendation(is_recommended=True, outcome="ACCEPTED")
+    told = text(across(tables={"one": of_trace("one", recommendation=best)}))
+    assert "Recommended in place of easy_backfill: fifo_strict on one." in told
 
 
 def test_links_lead_to_the_dossiers_beside_it_and_nowhere_else():
