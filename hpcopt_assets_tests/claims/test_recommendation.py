@@ -1,9 +1,11 @@
 """Recommendation: the best that passes everything, or none; who dominates whom; and who pays."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -286,8 +288,13 @@ def test_every_traded_measure_matters():
         assert dominators({"one": best, "other": worse}, TRADED)["other"] == ("one",)
 
 
-def test_an_unknown_measure_dominates_nobody_and_is_not_ranked():
+@pytest.mark.parametrize("unknown", [None, math.nan])
+def test_an_unknown_measure_dominates_nobody_and_is_not_ranked(unknown):
     found = dominators(
-        {"one": {"p95_bsld": None, "jain_service": 1.0}, "two": {"p95_bsld": 9.0, "jain_service": 0.1}}, NAMES
+        {
+            "one": {"p95_bsld": unknown, "jain_service": 1.0},
+            "two": {"p95_bsld": 9.0, "jain_service": 0.1},
+        },
+        NAMES,
     )
     assert found == {"one": None, "two": ()}

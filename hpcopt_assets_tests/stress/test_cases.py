@@ -147,7 +147,7 @@ def test_forecasts_go_with_requests_and_not_with_runtimes():
 
 def test_no_scenario_tells_a_forecast_what_a_job_runs_for():
     """Jobs of which the same was forecast, and that ask alike, are forecast alike however long they run."""
-    jobs = modelled().with_columns(requested_runtime_s=pl.lit(10**6))
+    jobs = modelled().with_columns(requested_runtime_s=pl.col("runtime_s").max())
     estimates = estimates_of(jobs)
     made = [case for case in cases(jobs, MACHINE, estimates, CONFIG) if case.stressed is not None]
     assert {case.columns["scenario"] for case in made} >= {"heavy_tail", "low_congestion", "burst_shock"}
@@ -155,6 +155,7 @@ def test_no_scenario_tells_a_forecast_what_a_job_runs_for():
         told = case.stressed.estimates
         assert told.select("p10_s", "p50_s", "p90_s").n_unique() == 1
         changed = case.columns["scenario"] == "heavy_tail"
+        assert case.stressed.jobs["requested_runtime_s"].n_unique() == 1 + changed
         assert (told["p50_s"][0] != estimates["p50_s"][0]) == changed
 
 
