@@ -135,12 +135,12 @@ def _confront(
         needed_end_s=pl.col("start_s") + pl.col("runtime_s")
     )
     ran = expected.filter(pl.col("start_s").is_not_null()).with_row_index("position")
-    known = _history(ran)
+    believed = {"estimate_s": policy.estimate, "hold_s": policy.hold}
+    by_history = [name for name, estimate in believed.items() if estimate is Estimate.USER_HISTORY]
+    if by_history:
+        known = _history(ran)
+        ran = ran.with_columns(known.alias(name) for name in by_history)
     ran = ran.with_columns(
-        known.alias(name)
-        for name, estimate in (("estimate_s", policy.estimate), ("hold_s", policy.hold))
-        if estimate is Estimate.USER_HISTORY
-    ).with_columns(
         order_key=pl.col("score").rank("dense").cast(pl.Int64)
         if policy.order is Order.F1
         else {Order.SHORTEST: pl.col("estimate_s"), Order.LONGEST: -pl.col("estimate_s")}.get(
