@@ -90,7 +90,7 @@ def _requests(jobs: pl.DataFrame, stretch: Stretch, runtime_s: IntArray, capacit
     request_s = jobs["requested_runtime_s"].cast(pl.Float64).to_numpy()
     stretched = stretch(request_s)
     counted = jobs.select(counts(capacity) & has_request()).to_series().to_numpy()
-    # Those that stay undivided ask for hardly more than they run, and so lie below the median, growth and all;
+    # Those that stay undivided ask for hardly more than they run: they lie below the median, growth and all;
     # where they do not, the median moves, and the case is refused.
     growth = 1.0
     if counted.any():
