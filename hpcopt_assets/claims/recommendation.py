@@ -41,13 +41,16 @@ def recommend(
     """One row per policy of `policies`, none of them a bound, in their order.
 
     `claims` and `measured` are the tables claim_verdicts and replay_measures; `procs_bands` the bands of job
-    size in which costs are told.
+    size in which costs are told. Measures of policies that ran other jobs are not compared.
     """
     baseline = objective.claims.baseline
     ids = [policy.id for policy in policies]
     steady = measured.filter(time_window=Window.STEADY.value)
     values = {row["policy"]: row for row in steady.iter_rows(named=True) if row["policy"] in ids}
-    dominating = dominators({policy: values[policy] for policy in ids}, TRADED)
+    ran = {policy: schedules[policy]["left_out"].is_null() for policy in ids}
+    most = max(ran.values(), key=lambda has_run: int(has_run.sum()))
+    placed = {policy: values[policy] if ran[policy].equals(most) else dict.fromkeys(TRADED) for policy in ids}
+    dominating = dominators(placed, TRADED)
     judged = {policy: _judged(claims, policy) for policy in ids if policy != baseline}
     ranks = _ranks(judged)
     rows: list[Row] = []
@@ -67,18 +70,22 @@ def recommend(
             row["reason"] = _said_of_all(judged, ranks, is_synthetic=is_synthetic)
         else:
             row |= _told(judged[policy])
-            differ = what_differs(
-                schedules[baseline],
-                schedules[policy],
-                capacity=capacity,
-                config=objective.measures,
-                procs_bands=procs_bands,
-            )
-            better, worse = _changes(values[policy], values[baseline])
-            cost = [*worse, *at_whose_cost(differ)]
+            better: list[str] = []
+            cost: list[str] = []
+            if is_compared := ran[policy].equals(ran[baseline]) and bool(ran[policy].any()):
+                differ = what_differs(
+                    schedules[baseline],
+                    schedules[policy],
+                    capacity=capacity,
+                    config=objective.measures,
+                    procs_bands=procs_bands,
+                )
+                better, worse = _changes(values[policy], values[baseline])
+                cost = [*worse, *at_whose_cost(differ, objective.measures.min_jobs_per_user)]
             row["improved"] = "; ".join(better) or None
             row["worsened"] = "; ".join(cost) or None
-            row["reason"] = _narrative(row, is_synthetic=is_synthetic)
+            unknown = [name for name in TRADED if placed[policy][name] is None]
+            row["reason"] = _narrative(row, unknown, is_compared=is_compared, is_synthetic=is_synthetic)
         rows.append(row)
     return RECOMMENDATION.shape(pl.DataFrame(rows, schema=RECOMMENDATION.polars_schema()))
 
@@ -124,7 +131,8 @@ def _changes(values: Mapping[str, Any], baseline: Mapping[str, Any]) -> tuple[li
     return better, worse
 
 
-def _narrative(row: Row, *, is_synthetic: bool) -> str:
+def _narrative(row: Row, unknown: Sequence[str], *, is_compared: bool, is_synthetic: bool) -> str:
+    """A policy's row in sentences; `unknown` are the measures for want of which it has no place."""
     said = [SYNTHETIC] if is_synthetic else []
     passed = "Recommended." if row["is_recommended"] else "It passes everything; another gains more."
     said.append(
@@ -135,22 +143,29 @@ def _narrative(row: Row, *, is_synthetic: bool) -> str:
             None: f"Nothing can be said: not assessed is {row['open']}.",
         }[row["outcome"]]
     )
-    said.append(f"Improved: {row['improved'] or 'nothing noticeable'}.")
-    said.append(f"At the cost of: {row['worsened'] or 'nothing that is measured'}.")
+    if is_compared:
+        said.append(f"Improved: {row['improved'] or 'nothing noticeable'}.")
+        said.append(f"At the cost of: {row['worsened'] or 'nothing noticeable'}.")
+    else:
+        said.append("What improved, and at whose cost, is not known: it did not run the baseline's jobs.")
     if row["dominated_by"]:
         said.append(f"As good in all of {', '.join(TRADED)} and better in one: {row['dominated_by']}.")
+    if unknown and is_compared:
+        said.append(f"Neither on the front nor dominated: unknown is {', '.join(unknown)}.")
     return " ".join([*said, NOT_MODELLED_IN_SHORT])
 
 
 def _said_of_all(
     judged: Mapping[str, Mapping[str, Row]], ranks: Mapping[str, int], *, is_synthetic: bool
 ) -> str:
-    """What is recommended in the end; of none, why: which demand blocked whom, and what was not shown."""
+    """What is recommended in the end, if any; which demand blocked whom, and what was not shown."""
     said = [SYNTHETIC] if is_synthetic else []
     best = [policy for policy, rank in ranks.items() if rank == 1]
-    if best:
-        return " ".join([*said, f"Recommended instead: {' or '.join(best)}."])
-    said.append("No candidate passes everything: none is recommended.")
+    said.append(
+        f"Recommended instead: {' or '.join(best)}."
+        if best
+        else "No candidate passes everything: none is recommended."
+    )
     by_outcome: dict[str | None, list[str]] = {}
     for policy, rows in judged.items():
         by_outcome.setdefault(rows[ClaimCriterion.OVERALL]["outcome"], []).append(policy)

@@ -18,6 +18,7 @@ from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.demands import Demands, Pair, Row
 from hpcopt_assets.contracts.config import MeasuresConfig, ObjectiveConfig, Policy
 from hpcopt_assets.contracts.forecast_words import EstimateRun
+from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.stress_config import SettingsConfig
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY
 from hpcopt_assets.contracts.stress_words import Varied
@@ -69,19 +70,23 @@ class _World:
         """Jobs that take part."""
         return self.schedule["left_out"].null_count()
 
+    def wider_than(self, procs: int) -> int:
+        """Jobs that take part and need more processors."""
+        return self.schedule.filter(pl.col("left_out").is_null(), pl.col("procs") > procs).height
+
 
 @dataclass(frozen=True)
 class _Worlds:
-    """Every world that all policies are replayed in: as it is, the machines compared, other overrun rules."""
+    """Every world that all policies are replayed in: as it is, the machines compared, other overrun rules.
+
+    `excluded_count`: jobs that fit the machine and not the smallest of those compared. A world that differs
+    in nothing from the one as it is, is that one.
+    """
 
     as_it_is: _World
     machines: dict[float, _World]
     overruns: dict[Overrun, _World]
-
-    @property
-    def excluded_count(self) -> int:
-        """Jobs that fit the machine and not the smallest of those compared."""
-        return self.as_it_is.jobs_count - self.machines[1.0].jobs_count
+    excluded_count: int
 
 
 def judge_sensitivity(
@@ -118,16 +123,22 @@ def _worlds(worlds: Worlds, capacity: Capacity, baseline: Policy, settings: Sett
     as_it_is = _World.of(worlds(capacity, None), capacity, baseline)
     machines = {factor: _scaled(capacity, factor) for factor in settings.capacity_factor}
     widest = min(machine.largest for machine in machines.values())
+    excluded_count = as_it_is.wider_than(widest)
     return _Worlds(
         as_it_is,
         {
-            factor: _World.of(worlds(machine, widest), machine, baseline)
+            factor: as_it_is
+            if machine == capacity and excluded_count == 0
+            else _World.of(worlds(machine, widest), machine, baseline)
             for factor, machine in machines.items()
         },
         {
-            overrun: _World.of(as_it_is.replays, capacity, _with_overrun(baseline, overrun))
+            overrun: as_it_is
+            if overrun is baseline.overrun
+            else _World.of(as_it_is.replays, capacity, _with_overrun(baseline, overrun))
             for overrun in settings.overrun
         },
+        excluded_count,
     )
 
 
@@ -152,8 +163,14 @@ def _told(
         other = _measuring(objective, tau_s=tau_s)
         is_default = tau_s == objective.measures.tau_s
         yield _Told(Varied.TAU_S, str(tau_s), is_default, pair.demands(here.capacity, other), default)
-    found = {factor: world.demands(policy, objective) for factor, world in worlds.machines.items()}
+    found = {
+        factor: as_configured if world is here else world.demands(policy, objective)
+        for factor, world in worlds.machines.items()
+    }
     for factor, demands in found.items():
+        if factor != 1.0 and worlds.machines[factor].capacity == here.capacity:
+            same = f"{factor:g} times {plural(here.capacity.procs, 'processor')} is as many again"
+            demands = replace(demands, blind=same)
         told = _Told(Varied.CAPACITY, f"{factor:g}", factor == 1.0, demands, found[1.0].verdict)
         yield told._replace(excluded_count=worlds.excluded_count)
     for starved_after_s in settings.starved_after_s:
@@ -163,7 +180,7 @@ def _told(
         yield _Told(Varied.STARVED_AFTER_S, str(starved_after_s), is_default, demands, default)
     for overrun, world in worlds.overruns.items():
         is_default = overrun is policy.overrun and overrun is here.baseline.overrun
-        demands = world.demands(_with_overrun(policy, overrun), objective)
+        demands = as_configured if is_default else world.demands(_with_overrun(policy, overrun), objective)
         yield _Told(Varied.OVERRUN, overrun.value, is_default, demands, default)
     if policy.is_forecasting:
         for run in EstimateRun:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 import polars as pl
@@ -23,6 +23,7 @@ from hpcopt_assets.measures.summary import Measures
 from hpcopt_assets.measures.unknown import less, over
 
 THE_BASELINE = "it is the baseline"
+BROKEN = "its schedule or the baseline's breaks rules that it must keep"
 Replays = Callable[[Policy], tuple[pl.DataFrame, pl.DataFrame]]
 # A policy -> its replay_schedule in a world, and the invariant_report of that.
 
@@ -52,12 +53,38 @@ class Case(Protocol[T_co]):
 
 
 @dataclass(frozen=True)
+class _Rules:
+    """Which of the rules that bind a policy its schedule kept, and which it broke how often altogether.
+
+    A rule that nothing in the schedule puts to the test is neither.
+    """
+
+    kept: tuple[str, ...]
+    broken: tuple[str, ...]
+    violations_count: int
+
+    @classmethod
+    def of(cls, report: pl.DataFrame) -> _Rules:
+        """From an `invariant_report` of one policy."""
+        kept, broken = (
+            tuple(report.filter(verdict=verdict.value)["invariant"])
+            for verdict in (Verdict.PASS, Verdict.FAIL)
+        )
+        violations = report.filter(verdict=Verdict.FAIL.value)["violations_count"].sum()
+        return cls(kept, broken, int(violations))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all were kept."""
+        return combine([Verdict.FAIL] * len(self.broken) + [Verdict.PASS] * len(self.kept))
+
+
+@dataclass(frozen=True)
 class _Found:
-    """A policy in one world: the demands on it, and what rules its schedule breaks."""
+    """A policy in one world: the demands on it, and what became of the rules of its schedule."""
 
     demands: Demands
-    violations_count: int
-    invariants: Verdict
+    rules: _Rules
 
 
 @dataclass(frozen=True)
@@ -103,12 +130,12 @@ class StressJudge(Generic[T]):
         def found(policy: Policy) -> _Found:
             schedule, report = baseline if policy is self._baseline else replays(policy)
             pair = Pair.of((schedule, baseline[0]), (policy, self._baseline), self.objective)
-            broken = report.filter(verdict=Verdict.FAIL.value)
-            return _Found(
-                pair.demands(stressed.capacity, self.objective),
-                int(broken["violations_count"].sum()),
-                _kept(report),
-            )
+            demands = pair.demands(stressed.capacity, self.objective)
+            rules = _Rules.of(report)
+            broken = sorted({*rules.broken, *_Rules.of(baseline[1]).broken})
+            if broken:
+                demands = replace(demands, blind=f"{BROKEN}: {', '.join(broken)}")
+            return _Found(demands, rules)
 
         found_by = self.executor.map(found, self.policies)
         return {policy.id: each for policy, each in zip(self.policies, found_by, strict=True)}
@@ -149,15 +176,11 @@ class StressJudge(Generic[T]):
             **_degradation(old.candidate, new.candidate),
             "stressed_gain_ratio": None if is_baseline else new.gain_ratio,
             **(not_assessed(THE_BASELINE) if is_baseline else new.columns()),
-            "violations_count": found.violations_count,
-            "invariants": found.invariants.value,
+            "violations_count": found.rules.violations_count,
+            "invariants": found.rules.verdict.value,
+            "rules_kept": ", ".join(found.rules.kept) or None,
+            "rules_broken": ", ".join(found.rules.broken) or None,
         }
-
-
-def _kept(report: pl.DataFrame) -> Verdict:
-    """Whether the rules that bind were kept; those that do not bind the policy say nothing."""
-    binding = [Verdict(word) for word in report["verdict"] if word != Verdict.NOT_ASSESSED.value]
-    return combine(binding)
 
 
 def _degradation(before: Measures, after: Measures) -> Row:

@@ -62,7 +62,7 @@ _BY_NAME: dict[str, Holds] = {
             *("trace_id", "policy", "baseline", "dominated_by", "job_id", "array_job_id", "het_group_id"),
             *("preceding_job_id", "queue", "partition", "computer", "installation", "timezone"),
             *("sha256", "cluster_sha256", "unit", "item", "period", "band", "feature", "features", "onnx"),
-            "setting",
+            *("setting", "rules_kept", "rules_broken"),
             "ring_orders",
         ),
         Holds.NOBODY,

@@ -50,6 +50,7 @@ _DEMANDED = tuple(
     _verdict(criterion.value, f"whether the demand `{criterion.value}` is met there") for criterion in DEMANDS
 )
 _STAYS = "the others it leaves as they were"
+_COMMAS = "words of `invariant_report` separated by commas"
 
 STRESS_REPLAYS = Table(
     "stress_replays",
@@ -89,10 +90,22 @@ STRESS_REPLAYS = Table(
         _verdict("verdict", "the demands combined, under the stressed trace"),
         count("violations_count", "breaches of rules that bind the policy", nullable=True),
         _verdict("invariants", "whether the stressed schedule keeps the rules that bind the policy"),
+        text(
+            "rules_kept", f"those of them that it was put to the test by and kept, {_COMMAS}", nullable=True
+        ),
+        text("rules_broken", f"those of them that it breaks, {_COMMAS}", nullable=True),
         text("reason", "which demands fail, or why nothing was assessed"),
     ),
     key=("trace_id", "policy", "scenario", "severity"),
     rules=(
+        Rule(
+            "no_demand_passes_on_broken_rules",
+            "where the stressed schedule breaks a rule, no verdict is PASS",
+            lambda: (
+                (pl.col("invariants") != Verdict.FAIL.value)
+                | pl.all_horizontal(pl.col("verdict", *(c.value for c in DEMANDS)) != Verdict.PASS.value)
+            ),
+        ),
         Rule(
             "nothing_is_assessed_on_a_trace_that_cannot_be",
             "where the trace cannot carry the scenario (stressed_p95_bsld is null), no verdict is PASS",

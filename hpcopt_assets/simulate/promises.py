@@ -98,25 +98,33 @@ def _instants(placed: Placed, rank: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _heads(placed: Placed, rank: IntArray) -> tuple[IntArray, IntArray]:
-    """(since, job) of every job that waited at the head of the queue and stayed there until it started."""
-    release_s, start_s, ranks = placed.release_s.tolist(), placed.start_s.tolist(), rank.tolist()
-    job_of_rank = np.argsort(rank).tolist()
-    queue: list[int] = []  # ranks, least first; a job that has started leaves when it comes to the top
+    """(since, job) of every job that waited at the head of the queue and stayed there until it started.
+
+    Who starts when released is never seen in the queue.
+    """
+    waits = np.flatnonzero(placed.start_s > placed.release_s)
+    order = np.argsort(rank[waits])
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    release_s, start_s = placed.release_s[waits], placed.start_s[waits]
+    # Places in the queue, least first; a job that has started leaves when it comes to the top.
+    queue: list[int] = []
     spans: list[tuple[int, int]] = []
+    coming, starts = list(zip(release_s.tolist(), place.tolist(), strict=True)), start_s[order].tolist()
     head, since_s, released = None, 0, 0
-    for at_s in np.unique(np.concatenate([placed.release_s, placed.start_s])).tolist():
-        while released < len(ranks) and release_s[released] <= at_s:
-            heapq.heappush(queue, ranks[released])
+    for at_s in np.unique(np.concatenate([release_s, start_s])).tolist():
+        while released < len(coming) and coming[released][0] <= at_s:
+            heapq.heappush(queue, coming[released][1])
             released += 1
-        while queue and start_s[job_of_rank[queue[0]]] <= at_s:
+        while queue and starts[queue[0]] <= at_s:
             heapq.heappop(queue)
-        first = job_of_rank[queue[0]] if queue else None
+        first = queue[0] if queue else None
         if first != head:
-            if head is not None and start_s[head] == at_s:
+            if head is not None and starts[head] == at_s:
                 spans.append((since_s, head))
             head, since_s = first, at_s
     since, heads = np.array(spans, dtype=np.int64).reshape(-1, 2).T
-    return since, heads
+    return since, waits[order[heads]]
 
 
 def _beliefs(placed: Placed) -> Iterator[tuple[IntArray, IntArray, IntArray]]:

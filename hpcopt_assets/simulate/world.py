@@ -35,4 +35,5 @@ class World:
     def checked(self, policy: Policy) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The schedule of a policy, and its `invariant_report`."""
         schedule = self.schedule(policy)
-        return schedule, check_schedule(self._jobs, schedule, policy, self._capacity, self._estimates)
+        believed = self._estimates if policy.is_forecasting else None
+        return schedule, check_schedule(self._jobs, schedule, policy, self._capacity, believed)

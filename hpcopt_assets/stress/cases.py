@@ -21,7 +21,7 @@ from hpcopt_assets.stress.arrivals import burst_shock, low_congestion
 from hpcopt_assets.stress.columns import forecasts_for
 from hpcopt_assets.stress.requests import estimate_noise
 from hpcopt_assets.stress.statistics import Obstacle, Statistics, counts, statistics_of
-from hpcopt_assets.stress.tail import heavy_tail
+from hpcopt_assets.stress.tail import heavy_tail, stretched_forecasts
 from hpcopt_assets.stress.users import user_skew
 
 TIMES = ("submit_s", "release_s", "eligible_s", "start_s", "end_s", "runtime_s", "requested_runtime_s")
@@ -106,7 +106,11 @@ def cases(
             if wrong is not None:
                 yield Case(columns, None, wrong)
                 continue
-            told = None if estimates is None else forecasts_for(estimates, jobs, stressed)
+            told = estimates
+            if estimates is not None and scenario is StressScenario.HEAVY_TAIL:
+                told = stretched_forecasts(estimates, jobs, factor, capacity)
+            elif estimates is not None:
+                told = forecasts_for(estimates, jobs, stressed)
             yield Case(columns, Stressed(stressed, machine, told))
 
 

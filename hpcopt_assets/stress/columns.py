@@ -15,8 +15,6 @@ from hpcopt_assets.contracts.vocabulary import QualityFlag
 from hpcopt_assets.measures.schedule import FloatArray, IntArray
 
 FORECAST_TIMES = ("p10_s", "p50_s", "p90_s", "split_p10_s", "split_p90_s")
-ROUNDING = 1e-6
-# Of a request times a factor that would be whole, were factors exact.
 _OVER = QualityFlag.RUNTIME_OVER_REQUEST.value
 
 
@@ -40,19 +38,15 @@ def with_releases(jobs: pl.DataFrame, release_s: IntArray) -> pl.DataFrame:
     )
 
 
-def with_runtimes(jobs: pl.DataFrame, runtime_s: pl.Series) -> pl.DataFrame:
-    """The jobs running for other times; ends, used processor time and requests follow.
-
-    A request stays as many times the runtime as it was, rounded up, so that none becomes too short.
-    """
+def with_runtimes(jobs: pl.DataFrame, runtime_s: pl.Series, request_s: pl.Series) -> pl.DataFrame:
+    """The jobs running, and asking, for other times; ends and used processor time follow."""
     factor = (runtime_s / jobs["runtime_s"]).fill_nan(1.0).fill_null(1.0)  # 0 / 0: of no runtime either way
-    request = (pl.col("requested_runtime_s") * factor - ROUNDING).ceil()
     return _with_its_flag(
         jobs.with_columns(
             runtime_s=runtime_s,
             end_s=pl.col("end_s") + (runtime_s - pl.col("runtime_s")).fill_null(0),
             cpu_used_s=pl.col("cpu_used_s") * factor,
-            requested_runtime_s=request.clip(None, TIME_MAX_S).cast(pl.Int64),
+            requested_runtime_s=request_s,
         )
     )
 
@@ -77,21 +71,17 @@ def _with_its_flag(jobs: pl.DataFrame) -> pl.DataFrame:
 
 
 def forecasts_for(estimates: pl.DataFrame, jobs: pl.DataFrame, stressed: pl.DataFrame) -> pl.DataFrame:
-    """`runtime_estimates` of a trace, for the trace that was made of it: not forecast anew.
+    """`runtime_estimates` of a trace, for one of other releases and requests made of it: not forecast anew.
 
-    A job's quantiles are multiplied by what its request was, or its runtime where it has none.
+    A job's quantiles grow as its request does. What it ran for is nothing that a forecast may follow.
     """
-    now, before = (
-        frame.select(*JOB_KEY, "submit_s", "requested_runtime_s", "runtime_s") for frame in (stressed, jobs)
-    )
+    now, before = (frame.select(*JOB_KEY, "submit_s", "requested_runtime_s") for frame in (stressed, jobs))
     both = now.join(before, on=JOB_KEY, how="left", suffix="_before", maintain_order="left")
+    asked, asked_before = pl.col("requested_runtime_s"), pl.col("requested_runtime_s_before")
     factors = both.select(
         *JOB_KEY,
         now_submit_s="submit_s",
-        factor=pl.coalesce(
-            pl.when(pl.col(f"{name}_before") > 0).then(pl.col(name) / pl.col(f"{name}_before"))
-            for name in ("requested_runtime_s", "runtime_s")
-        ).fill_null(1.0),
+        factor=pl.when(asked_before > 0).then(asked / asked_before).otherwise(1.0),
     )
     times = [name for name in FORECAST_TIMES if name in estimates.columns]
     return (

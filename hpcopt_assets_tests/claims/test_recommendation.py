@@ -1,8 +1,11 @@
 """Recommendation: the best that passes everything, or none; who dominates whom; and who pays."""
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,11 +49,15 @@ def claim(policy: str, outcome: str | None, gain: float = 0.5, **verdicts: str) 
     return rows
 
 
-def recommended(waits: dict[str, list[int]], claims: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Rows by policy; the first policy is the baseline."""
-    made = trace(job(i, 500 * i, 2 if i % 2 else 1, 1000, user=f"u{i % 3}") for i in range(JOBS))
+THREE_USERS = trace(job(i, 500 * i, 2 if i % 2 else 1, 1000, user=f"u{i % 3}") for i in range(JOBS))
+
+
+def recommended(
+    waits: Mapping[str, Sequence[int | None]], claims: list[dict[str, Any]], made: pl.DataFrame = THREE_USERS
+) -> dict[str, dict[str, Any]]:
+    """Rows by policy; the first policy is the baseline. Who waits for None never starts."""
     schedules = {
-        policy: replay_of(made, (made["release_s"] + pl.Series(waited)).to_list(), policy)
+        policy: replay_of(made, (made["release_s"] + pl.Series(waited, dtype=pl.Int64)).to_list(), policy)
         for policy, waited in waits.items()
     }
     capacity = Capacity(8)
@@ -132,9 +139,83 @@ def test_who_gains_and_who_pays():
     row = rows["easy_sjbf"]
     assert "jobs of 2-8 processors wait 0.6667 h longer on average (60 jobs)" in row["worsened"]
     assert "1 processors" not in row["worsened"]
-    assert "1 of 3 users wait longer on average, one of them by 0.5833 h" in row["worsened"]
+    assert (
+        "1 of 3 users with 10 jobs or more wait longer on average, one of them by 0.5833 h" in row["worsened"]
+    )
     assert row["improved"] is None or "p95_bsld" not in row["improved"]
     assert f"At the cost of: {row['worsened']}." in row["reason"]
+
+
+def test_users_of_few_jobs_and_unknown_ones_pay_too():
+    made = trace(
+        job(i, 500 * i, 1, 1000, user=None if i < 9 else f"few{i % 5}" if i < 39 else "many")
+        for i in range(JOBS)
+    )
+    waits = [3000 + (7200 if i < 9 else 3600 if i < 39 else -3000) for i in range(JOBS)]
+    rows = recommended({BASELINE: EVEN, "easy_sjbf": waits}, claim("easy_sjbf", "ACCEPTED"), made)
+    worsened = rows["easy_sjbf"]["worsened"]
+    assert "jobs of users with fewer than 10 jobs wait 1 h longer on average (30 jobs)" in worsened
+    assert "jobs of unknown users wait 2 h longer on average (9 jobs)" in worsened
+    assert "users with 10 jobs or more" not in worsened
+
+
+def test_failures_are_listed_beside_a_recommendation_too():
+    rows = recommended(
+        {BASELINE: EVEN, "easy_sjbf": [1000] * JOBS, "sjf_backfill": [500] * JOBS, "f1_backfill": EVEN},
+        claim("easy_sjbf", "ACCEPTED")
+        + claim("sjf_backfill", "BLOCKED", fairness="FAIL", overall="FAIL")
+        + claim("f1_backfill", "CONDITIONAL", confirmation="FAIL", overall="NOT_ASSESSED"),
+    )
+    assert rows[BASELINE]["reason"] == (
+        "Recommended instead: easy_sjbf. 1 policy fails fairness: sjf_backfill. "
+        "Better, but not all is shown: f1_backfill."
+    )
+
+
+def test_of_equal_gains_both_are_recommended():
+    rows = recommended(
+        {BASELINE: EVEN, "easy_sjbf": EVEN, "sjf_backfill": EVEN, "f1_backfill": EVEN},
+        claim("easy_sjbf", "ACCEPTED", 0.4)
+        + claim("sjf_backfill", "ACCEPTED", 0.4)
+        + claim("f1_backfill", "ACCEPTED", 0.3),
+    )
+    assert [row["rank"] for row in rows.values()] == [None, 1, 1, 3]
+    assert rows[BASELINE]["reason"] == "Recommended instead: easy_sjbf or sjf_backfill."
+
+
+def test_without_a_job_that_ran_nothing_is_known():
+    unknown = trace(job(i, 500 * i, 1, None) for i in range(JOBS))
+    none: list[int | None] = [None] * JOBS
+    nothing = claim("easy_sjbf", None, **dict.fromkeys((*DEMANDS, "overall"), "NOT_ASSESSED"))
+    row = recommended({BASELINE: none, "easy_sjbf": none}, nothing, unknown)["easy_sjbf"]
+    assert (row["improved"], row["worsened"], row["is_on_front"]) == (None, None, None)
+    assert "What improved, and at whose cost, is not known" in row["reason"]
+    assert "nothing noticeable" not in row["reason"]
+
+
+def test_who_left_out_jobs_that_others_ran_has_no_place_among_them():
+    """On a machine that shrinks, who never starts the jobs that would wait has the shortest waits."""
+    quick: list[int | None] = [0] * (JOBS - 5) + [None] * 5
+    rows = recommended(
+        {BASELINE: EVEN, "easy_sjbf": [1000] * JOBS, "fifo_strict": quick},
+        claim("easy_sjbf", "ACCEPTED") + claim("fifo_strict", "BLOCKED", fairness="FAIL"),
+    )
+    row = rows["fifo_strict"]
+    assert (row["is_on_front"], row["dominated_by"], row["improved"]) == (None, None, None)
+    assert row["mean_wait_s"] == 0.0
+    assert "it did not run the baseline's jobs" in row["reason"]
+    assert rows["easy_sjbf"]["is_on_front"] is True
+    assert rows["easy_sjbf"]["dominated_by"] is None
+    assert rows[BASELINE]["dominated_by"] == "easy_sjbf"
+
+
+def test_a_place_that_is_unknown_says_for_want_of_what():
+    nobody = trace(job(i, 500 * i, 1, 1000) for i in range(JOBS))
+    row = recommended({BASELINE: EVEN, "easy_sjbf": EVEN}, claim("easy_sjbf", "ACCEPTED"), nobody)[
+        "easy_sjbf"
+    ]
+    assert row["is_on_front"] is None
+    assert "Neither on the front nor dominated: unknown is jain_service." in row["reason"]
 
 
 def test_no_change_is_no_gain_and_costs_nothing():
@@ -147,7 +228,7 @@ def test_no_change_is_no_gain_and_costs_nothing():
         None,
         True,
     )
-    assert "At the cost of: nothing that is measured." in row["reason"]
+    assert "At the cost of: nothing noticeable." in row["reason"]
 
 
 def test_who_is_dominated_says_by_whom():
@@ -207,8 +288,13 @@ def test_every_traded_measure_matters():
         assert dominators({"one": best, "other": worse}, TRADED)["other"] == ("one",)
 
 
-def test_an_unknown_measure_dominates_nobody_and_is_not_ranked():
+@pytest.mark.parametrize("unknown", [None, math.nan])
+def test_an_unknown_measure_dominates_nobody_and_is_not_ranked(unknown):
     found = dominators(
-        {"one": {"p95_bsld": None, "jain_service": 1.0}, "two": {"p95_bsld": 9.0, "jain_service": 0.1}}, NAMES
+        {
+            "one": {"p95_bsld": unknown, "jain_service": 1.0},
+            "two": {"p95_bsld": 9.0, "jain_service": 0.1},
+        },
+        NAMES,
     )
     assert found == {"one": None, "two": ()}

@@ -24,7 +24,7 @@ from hpcopt_assets_tests.stress.traces import MACHINE, estimates_of, modelled
 OBJECTIVE, SETTINGS = shipped(ObjectiveConfig), shipped(SensitivityConfig).settings
 KNOWN = {policy.id: policy for policy in shipped(PoliciesConfig).policies}
 EASY, SJF, GUARDED = (KNOWN[name] for name in ("easy_backfill", "sjf_backfill", "ml_backfill_p50"))
-JOBS, HOUR_S = 200, 3600
+JOBS, HOUR_S, TEN = 200, 3600, Capacity(10)
 MANY = trace(job(i, 5000 * i, 1 + (i == 7) * 7, 1000, 2000, user=f"u{i % 4}") for i in range(JOBS))
 Waits = Callable[[Policy, Capacity], list[int]]
 
@@ -36,8 +36,9 @@ def judged(
     jobs: pl.DataFrame = MANY,
     accounting: pl.DataFrame | None = None,
     source: EstimateSource = EstimateSource.REQUEST,
+    capacity: Capacity = TEN,
 ) -> pl.DataFrame:
-    """`sensitivity` where every job waits as long as is said for a policy on a machine; 10 processors."""
+    """`sensitivity` where every job waits as long as is said for a policy on a machine."""
 
     def worlds(capacity: Capacity, widest: int | None):
         fitting = jobs if widest is None else jobs.filter(pl.col("procs") <= widest)
@@ -53,7 +54,7 @@ def judged(
             trace_id="made",
             worlds=worlds,
             policies=[candidate, EASY],
-            capacity=Capacity(10),
+            capacity=capacity,
             accounting=ESTIMATE_ACCOUNTING.empty() if accounting is None else accounting,
             objective=OBJECTIVE,
             settings=SETTINGS,
@@ -145,9 +146,16 @@ def test_the_baseline_is_varied_with_the_world_and_not_with_the_candidate():
         return [1000] * JOBS
 
     judged(waits, GUARDED)
-    assert sorted(seen) == sorted(
-        [(10, "extend"), (9, "extend"), (10, "extend"), (11, "extend"), (10, "extend"), (10, "kill")]
-    )
+    assert sorted(seen) == [(9, "extend"), (10, "extend"), (10, "kill"), (11, "extend")]
+
+
+def test_a_machine_too_small_to_become_smaller_is_not_assessed():
+    """0.9 of four processors are four, so that nothing was varied and nothing is shown to stay."""
+    alike = MANY.with_columns(procs=pl.lit(1, dtype=pl.Int64))
+    found = judged(always(1000, 3000), jobs=alike, capacity=Capacity(4))
+    assert by(found, "capacity", "verdict") == {"0.9": "NOT_ASSESSED", "1": "PASS", "1.1": "NOT_ASSESSED"}
+    assert by(found, "capacity", "has_flipped") == {"0.9": None, "1": False, "1.1": None}
+    assert by(found, "capacity", "reason")["1.1"] == "1.1 times 4 processors is as many again"
 
 
 def test_a_gain_that_hangs_on_the_guard():

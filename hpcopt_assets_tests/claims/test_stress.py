@@ -16,6 +16,7 @@ from hpcopt_assets.measures.schedule import Schedule
 from hpcopt_assets.measures.summary import measure
 from hpcopt_assets.plots.degradation import stress_figures
 from hpcopt_assets.simulate.engine import replay
+from hpcopt_assets.simulate.invariants import check_schedule
 from hpcopt_assets.simulate.world import World
 from hpcopt_assets.stress.cases import Case, Stressed, cases
 from hpcopt_assets_tests.builders import job, trace
@@ -59,6 +60,17 @@ def test_every_policy_has_every_scenario_at_every_severity(table):
 def test_every_schedule_keeps_its_rules(table):
     assert table["violations_count"].sum() == 0
     assert table["invariants"].unique().to_list() == ["PASS"]
+    assert table["rules_broken"].null_count() == table.height
+
+
+def test_it_is_told_which_rules_were_kept(table):
+    """Order of the queue binds without backfilling, the promise to the head under plain EASY."""
+    of_all = "every_job_starts_once, no_start_before_release, end_is_start_plus_runtime, within_capacity"
+    kept = {name: set(table.filter(policy=name)["rules_kept"]) for name in table["policy"].unique()}
+    assert kept["fifo_strict"] == {f"{of_all}, strict_queue_order, estimate_was_known"}
+    assert kept["easy_backfill"] == {f"{of_all}, head_never_delayed, estimate_was_known"}
+    assert kept["sjf_backfill"] == kept["fairshare_backfill"] == {f"{of_all}, estimate_was_known"}
+    assert kept["ml_sjbf"] == {of_all}
 
 
 def test_numbers_are_those_of_the_stressed_trace(table):
@@ -147,27 +159,49 @@ def test_what_a_trace_cannot_carry_has_its_rows_and_its_reason():
     assert drawn == ["heavy_tail.svg", "low_congestion.svg", "burst_shock.svg"]  # all ask for as much
 
 
-def test_a_broken_rule_is_counted_and_fails():
-    """A replayer that starts one job before it is released."""
+def early(*policies: str):
+    """A replayer that starts one job before it is released, under these policies."""
 
-    def early(found: Stressed):
+    def replays_of(found: Stressed):
         world = World(found.jobs, found.capacity, found.estimates)
 
         def replays(policy):
-            from hpcopt_assets.simulate.invariants import check_schedule
-
-            schedule = world.schedule(policy).with_columns(
-                pl.when(pl.int_range(pl.len()) == 7).then(pl.col(name) - 10**6).otherwise(name).alias(name)
-                for name in ("start_s", "end_s", "wait_s")
-            )
+            schedule = world.schedule(policy)
+            if policy.id in policies:
+                schedule = schedule.with_columns(
+                    pl.when(pl.int_range(pl.len()) == 7)
+                    .then(pl.col(name) - 10**6)
+                    .otherwise(name)
+                    .alias(name)
+                    for name in ("start_s", "end_s", "wait_s")
+                )
             return schedule, check_schedule(found.jobs, schedule, policy, found.capacity, found.estimates)
 
         return replays
 
+    return replays_of
+
+
+def test_a_broken_rule_is_counted_and_named_and_no_demand_is_then_met():
     columns = next(iter(cases(AS_IT_IS.jobs, MACHINE, AS_IT_IS.estimates, CONFIG))).columns
-    found = judged(AS_IT_IS, [Case(columns, AS_IT_IS)], replays=early)
-    assert found["invariants"].unique().to_list() == ["FAIL"]
-    assert (found["violations_count"] > 0).all()
+    found = judged(AS_IT_IS, [Case(columns, AS_IT_IS)], replays=early("sjf_backfill"))
+    broken = found.filter(policy="sjf_backfill").row(0, named=True)
+    assert broken["invariants"] == "FAIL"
+    assert broken["violations_count"] > 0
+    assert "no_start_before_release" in broken["rules_broken"].split(", ")
+    assert "no_start_before_release" not in broken["rules_kept"].split(", ")
+    assert {broken[name] for name in ("verdict", "unstressed_verdict", *DEMANDS)} == {"NOT_ASSESSED"}
+    assert broken["reason"].startswith("its schedule or the baseline's breaks rules that it must keep: ")
+    others = found.filter(~pl.col("policy").is_in(["sjf_backfill", "easy_backfill"]))
+    assert others["invariants"].unique().to_list() == ["PASS"]
+    assert "NOT_ASSESSED" not in others["verdict"]
+
+
+def test_nobody_is_held_against_a_baseline_that_breaks_rules():
+    columns = next(iter(cases(AS_IT_IS.jobs, MACHINE, AS_IT_IS.estimates, CONFIG))).columns
+    found = judged(AS_IT_IS, [Case(columns, AS_IT_IS)], replays=early("easy_backfill"))
+    assert found["verdict"].unique().to_list() == ["NOT_ASSESSED"]
+    assert found.filter(policy="sjf_backfill")["invariants"].item() == "PASS"
 
 
 def test_requests_that_are_made_up_leave_no_demand_judged():

@@ -130,19 +130,33 @@ def test_the_jobs_that_count_are_those_that_are_replayed(jobs):
     assert counted.to_list() == workload.is_replayed.to_list()
 
 
-def test_forecasts_go_with_their_jobs():
-    jobs = trace([job(1, 0, 1, 10, 100), job(2, 5, 1, 20, None), job(3, 9, 1, 0, None)])
+def test_forecasts_go_with_requests_and_not_with_runtimes():
+    jobs = trace([job(1, 0, 1, 10, 100), job(2, 5, 1, 20, None), job(3, 9, 1, 0, 50)])
     after = jobs.with_columns(
-        requested_runtime_s=pl.Series([300, None, None], dtype=pl.Int64),
-        runtime_s=pl.Series([10, 40, 0]),
+        requested_runtime_s=pl.Series([300, None, 50], dtype=pl.Int64),
+        runtime_s=pl.Series([10, 40, 7]),
         submit_s=pl.col("submit_s") + 7,
     )
     before = estimates_of(jobs)
     found = forecasts_for(before, jobs, after)
     assert found.columns == before.columns
     assert found["submit_s"].to_list() == [7, 12, 16]
-    assert (found["p50_s"] / before["p50_s"]).to_list() == [3.0, 2.0, 1.0]
-    assert (found["p90_s"] / before["p90_s"]).to_list() == [3.0, 2.0, 1.0]
+    assert (found["p50_s"] / before["p50_s"]).to_list() == [3.0, 1.0, 1.0]
+    assert (found["p90_s"] / before["p90_s"]).to_list() == [3.0, 1.0, 1.0]
+
+
+def test_no_scenario_tells_a_forecast_what_a_job_runs_for():
+    """Jobs of which the same was forecast, and that ask alike, are forecast alike however long they run."""
+    jobs = modelled().with_columns(requested_runtime_s=pl.col("runtime_s").max())
+    estimates = estimates_of(jobs)
+    made = [case for case in cases(jobs, MACHINE, estimates, CONFIG) if case.stressed is not None]
+    assert {case.columns["scenario"] for case in made} >= {"heavy_tail", "low_congestion", "burst_shock"}
+    for case in made:
+        told = case.stressed.estimates
+        assert told.select("p10_s", "p50_s", "p90_s").n_unique() == 1
+        changed = case.columns["scenario"] == "heavy_tail"
+        assert case.stressed.jobs["requested_runtime_s"].n_unique() == 1 + changed
+        assert (told["p50_s"][0] != estimates["p50_s"][0]) == changed
 
 
 def test_every_severity_draws_the_same_numbers_and_another_seed_others():

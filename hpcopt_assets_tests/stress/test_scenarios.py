@@ -1,15 +1,17 @@
 """Each scenario by hand: which jobs are changed, and how."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.stress.arrivals import burst_shock, low_congestion
 from hpcopt_assets.stress.requests import estimate_noise
-from hpcopt_assets.stress.tail import heavy_tail
+from hpcopt_assets.stress.statistics import Obstacle
+from hpcopt_assets.stress.tail import Stretch, heavy_tail, stretched_forecasts
 from hpcopt_assets.stress.users import user_skew
 from hpcopt_assets_tests.builders import job, trace
-from hpcopt_assets_tests.stress.traces import column
+from hpcopt_assets_tests.stress.traces import column, estimates_of
 
 MACHINE = Capacity(8)
 
@@ -33,11 +35,89 @@ class TestHeavyTail:
         work = [(column(frame, "runtime_s") * column(frame, "procs")).sum() for frame in (self.jobs, after)]
         assert work[1] == pytest.approx(work[0], rel=1e-3)
 
-    def test_a_request_stays_as_many_times_the_runtime(self):
-        after = heavy_tail(self.jobs, 3.0, MACHINE)
-        asked, ran = column(after, "requested_runtime_s"), column(after, "runtime_s")
-        was = column(self.jobs, "requested_runtime_s") / column(self.jobs, "runtime_s")
-        assert asked.tolist() == np.ceil(was * ran - 1e-6).tolist()
+    def test_limits_of_partitions_follow(self):
+        limited = self.jobs.with_columns(partition_limit_s=pl.col("runtime_s") * 2)
+        after = heavy_tail(limited, 3.0, MACHINE)
+        stretch = Stretch.of(limited, 3.0, MACHINE)
+        wanted = stretch(column(limited, "runtime_s") * 2.0)
+        assert column(after, "partition_limit_s").tolist() == np.rint(wanted).tolist()
+
+
+def asking(limit_s: int) -> pl.DataFrame:
+    """Jobs of all runtimes up to a limit, of which every second asks for it and the others for twice."""
+    return trace([job(i, 60 * i, 1, int(1.05**i), limit_s * (1 + i % 2)) for i in range(181)])
+
+
+class TestRequestsUnderAHeavyTail:
+    jobs, limit_s = asking(7000), 7000
+
+    def after(self) -> pl.DataFrame:
+        both = heavy_tail(self.jobs, 1.5, MACHINE).join(self.jobs, on="job_id", suffix="_before")
+        return both.filter(requested_runtime_s_before=self.limit_s)
+
+    def test_who_asked_alike_asks_alike_whatever_runs(self):
+        """Else the request would tell a policy what nobody knows when a job is submitted."""
+        far_from_it = self.after().filter(pl.col("runtime_s_before") < 0.6 * self.limit_s)
+        assert far_from_it.height > 80
+        assert far_from_it["requested_runtime_s"].n_unique() == 1
+
+    def test_who_runs_almost_as_long_as_asked_asks_for_as_much_as_any_such_job_could_run(self):
+        near = self.after().filter(pl.col("runtime_s_before") > 0.9 * self.limit_s)
+        assert near.height > 0
+        whole = Stretch.of(self.jobs, 1.5, MACHINE)(np.array([float(self.limit_s)]))
+        assert set(near["requested_runtime_s"]) == set(np.ceil(whole).astype(int).tolist())
+        assert self.after()["requested_runtime_s"].n_unique() == 2
+        assert (near["requested_runtime_s"] >= near["runtime_s"]).all()
+
+    def test_who_asks_for_more_still_does(self):
+        after = heavy_tail(self.jobs, 1.5, MACHINE)
+        few, many = (after.filter(self.jobs["requested_runtime_s"] == self.limit_s * n) for n in (1, 2))
+        assert many["requested_runtime_s"].min() >= few["requested_runtime_s"].max()
+
+    def test_the_median_of_request_over_runtime_stays(self):
+        after = heavy_tail(self.jobs, 1.5, MACHINE)
+        ratios = [
+            (frame["requested_runtime_s"] / frame["runtime_s"].clip(1)).median()
+            for frame in (self.jobs, after)
+        ]
+        assert ratios[1] == pytest.approx(ratios[0], rel=0.01)
+
+    def test_requests_of_jobs_of_unknown_runtime_and_of_such_that_outlive_theirs(self):
+        odd = pl.concat([self.jobs, trace([job(901, 9, 1, None, 7000), job(902, 9, 1, 6000, 3000)])])
+        after = heavy_tail(odd, 1.5, MACHINE)
+        asked = dict(after.select("job_id", "requested_runtime_s").iter_rows())
+        assert asked["901"] == asked["0"]
+        assert asked["902"] < after.filter(job_id="902")["runtime_s"].item()
+
+
+class TestForecastsUnderAHeavyTail:
+    def test_quantiles_of_runtimes_become_those_of_stretched_runtimes(self):
+        """A forecaster that says the quantiles of all jobs still says them."""
+        jobs = asking(7000)
+        runtime_s = column(jobs, "runtime_s")
+        told = {f"p{part}_s": float(np.percentile(runtime_s, part, method="higher")) for part in (10, 50, 90)}
+        before = estimates_of(jobs).with_columns(pl.lit(value).alias(name) for name, value in told.items())
+        after = stretched_forecasts(before, jobs, 3.0, MACHINE)
+        stretched_s = column(heavy_tail(jobs, 3.0, MACHINE), "runtime_s")
+        for part in (10, 50, 90):
+            found = after[f"p{part}_s"].unique().to_list()
+            assert found == [pytest.approx(np.percentile(stretched_s, part, method="higher"), abs=0.5)]
+
+    def test_what_is_not_known_stays_so_and_no_forecast_is_below_a_second(self):
+        jobs = asking(7000)
+        before = estimates_of(jobs).with_columns(
+            split_p10_s=pl.when(pl.col("job_id") == "3").then(1.0), p10_s=pl.lit(1.0)
+        )
+        after = stretched_forecasts(before, jobs, 3.0, MACHINE)
+        assert after.columns == before.columns
+        assert after["split_p10_s"].is_null().equals(before["split_p10_s"].is_null())
+        assert after["p10_s"].unique().to_list() == [1.0]
+
+
+def test_a_tail_of_hardly_more_than_one_cannot_be_stretched():
+    jobs = trace([job(i, i, 1, 10**6 + (i == 49), 2 * 10**6) for i in range(50)])
+    with pytest.raises(Obstacle, match="p99 of the runtimes is hardly more than their median"):
+        heavy_tail(jobs, 3.0, MACHINE)
 
 
 class TestLowCongestion:
