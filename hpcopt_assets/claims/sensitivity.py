@@ -16,7 +16,7 @@ import polars as pl
 from hpcopt_assets.claims.credit import NOT_HONEST, honest_measures
 from hpcopt_assets.claims.criteria import judge_candidate
 from hpcopt_assets.claims.demands import Demands, Pair, Row
-from hpcopt_assets.contracts.config import MeasuresConfig, ObjectiveConfig, Policy
+from hpcopt_assets.contracts.config import ClaimsConfig, MeasuresConfig, ObjectiveConfig, Policy
 from hpcopt_assets.contracts.forecast_words import EstimateRun
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.stress_config import SettingsConfig
@@ -102,8 +102,9 @@ def judge_sensitivity(
 ) -> pl.DataFrame:
     """One row for each candidate and setting that concerns it; the baseline has none.
 
-    What the world is (tau, the machine, starvation, overruns) is varied for the baseline too; what the
-    candidate is (its guard, its estimates) for it alone. `accounting` is `estimate_accounting`.
+    What the world is (tau, the machine, who takes part, starvation, overruns) is varied for the baseline too;
+    what the candidate is (its guard, its estimates) and what is asked of it (limits) for it alone.
+    `accounting` is `estimate_accounting`.
     """
     baseline = next(policy for policy in policies if policy.id == objective.claims.baseline)
     made = _worlds(worlds, capacity, baseline, settings)
@@ -173,11 +174,25 @@ def _told(
             demands = replace(demands, blind=same)
         told = _Told(Varied.CAPACITY, f"{factor:g}", factor == 1.0, demands, found[1.0].verdict)
         yield told._replace(excluded_count=worlds.excluded_count)
+    if worlds.excluded_count:
+        fewer = f"without the {worlds.excluded_count:,} widest"
+        yield _Told(Varied.JOBS, "all", is_default=True, demands=as_configured, default=default)
+        told = _Told(Varied.JOBS, fewer, is_default=False, demands=found[1.0], default=default)
+        yield told._replace(excluded_count=worlds.excluded_count)
     for starved_after_s in settings.starved_after_s:
         other = _measuring(objective, starved_after_s=starved_after_s)
         is_default = starved_after_s == objective.measures.starved_after_s
         demands = pair.demands(here.capacity, other)
         yield _Told(Varied.STARVED_AFTER_S, str(starved_after_s), is_default, demands, default)
+    for varied, values in (
+        (Varied.MIN_GAIN_RATIO, settings.min_gain_ratio),
+        (Varied.MAX_JAIN_SERVICE_DROP, settings.max_jain_service_drop),
+    ):
+        for limit in values:
+            other = _demanding(objective, **{varied.value: limit})
+            is_default = limit == getattr(objective.claims, varied.value)
+            demands = pair.demands(here.capacity, other)
+            yield _Told(varied, f"{limit:g}", is_default, demands, default)
     for overrun, world in worlds.overruns.items():
         is_default = overrun is policy.overrun and overrun is here.baseline.overrun
         demands = as_configured if is_default else world.demands(_with_overrun(policy, overrun), objective)
@@ -227,6 +242,11 @@ def _scaled(capacity: Capacity, factor: float) -> Capacity:
 
 def _with_overrun(policy: Policy, overrun: Overrun) -> Policy:
     return policy.model_copy(update={"overrun": overrun})
+
+
+def _demanding(objective: ObjectiveConfig, **changed: float) -> ObjectiveConfig:
+    claims: ClaimsConfig = objective.claims.model_copy(update=changed)
+    return objective.model_copy(update={"claims": claims})
 
 
 def _measuring(objective: ObjectiveConfig, **changed: int) -> ObjectiveConfig:

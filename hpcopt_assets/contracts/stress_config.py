@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
-from hpcopt_assets.contracts.frozen import Frozen, Part, Seconds
+from hpcopt_assets.contracts.frozen import Frozen, Part, Ratio, Seconds
 from hpcopt_assets.contracts.robustness_config import Seed
 from hpcopt_assets.contracts.stress_words import StressScenario
 from hpcopt_assets.contracts.vocabulary import Overrun
@@ -93,6 +93,8 @@ class SettingsConfig(Frozen):
     tau_s: Annotated[tuple[Seconds, ...], Field(min_length=1), AfterValidator(_without_repeats)]
     capacity_factor: Annotated[tuple[Factor, ...], Field(min_length=1), AfterValidator(_without_repeats)]
     starved_after_s: Annotated[tuple[Seconds, ...], Field(min_length=1), AfterValidator(_without_repeats)]
+    min_gain_ratio: Annotated[tuple[Ratio, ...], Field(min_length=1), AfterValidator(_without_repeats)]
+    max_jain_service_drop: Annotated[tuple[Ratio, ...], Field(min_length=1), AfterValidator(_without_repeats)]
     overrun: Annotated[tuple[Overrun, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

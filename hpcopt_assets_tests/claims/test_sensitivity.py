@@ -83,6 +83,9 @@ def test_a_gain_that_hangs_on_nothing_flips_nowhere():
         ("capacity", "0.9", False), ("capacity", "1", True), ("capacity", "1.1", False),
         ("starved_after_s", "86400", False), ("starved_after_s", "172800", True),
         ("starved_after_s", "345600", False),
+        ("min_gain_ratio", "0.01", False), ("min_gain_ratio", "0.05", True), ("min_gain_ratio", "0.1", False),
+        ("max_jain_service_drop", "0.02", False), ("max_jain_service_drop", "0.03", True),
+        ("max_jain_service_drop", "0.05", False),
         ("overrun", "extend", True), ("overrun", "kill", False),
     ]  # fmt: skip
 
@@ -128,6 +131,48 @@ def test_machines_are_compared_over_the_jobs_that_fit_the_smallest():
     assert by(found, "capacity", "excluded_count") == {"0.9": 1, "1": 1, "1.1": 1}
     assert by(found, "tau_s", "excluded_count") == {"10": 0, "60": 0}
     assert by(judged(always(1000, 3000)), "capacity", "excluded_count") == {"0.9": 0, "1": 0, "1.1": 0}
+
+
+def test_a_verdict_that_hangs_on_which_jobs_take_part():
+    """The widest tenth is left out where machines are compared; without them there is nothing to gain."""
+    is_wide = pl.col("job_id").cast(pl.Int64) % 10 == 0
+    wide = MANY.with_columns(
+        pl.when(is_wide).then(10).otherwise(column).alias(column) for column in ("procs", "requested_procs")
+    )
+
+    def waits(policy: Policy, _: Capacity) -> list[int]:
+        late = JOBS // 10
+        return [3000] * (JOBS - late) + [9000 if policy.id == EASY.id else 3000] * late
+
+    found = judged(waits, jobs=wide)
+    count = wide.filter(pl.col("procs") == 10).height
+    fewer = f"without the {count} widest"
+    assert by(found, "jobs", "verdict") == {"all": "PASS", fewer: "FAIL"}
+    assert by(found, "jobs", "has_flipped") == {"all": False, fewer: True}
+    assert by(found, "jobs", "excluded_count") == {"all": 0, fewer: count}
+    assert by(found, "capacity", "has_flipped")["1"] is False
+    assert by(judged(always(1000, 3000)), "jobs", "verdict") == {}
+
+
+def test_a_small_gain_hangs_on_what_is_asked_for():
+    """Slowdowns of 3.72 instead of 4."""
+    found = judged(always(2720, 3000))
+    assert by(found, "min_gain_ratio", "verdict") == {"0.01": "PASS", "0.05": "PASS", "0.1": "FAIL"}
+    assert by(found, "min_gain_ratio", "has_flipped") == {"0.01": False, "0.05": False, "0.1": True}
+
+
+def test_fairness_hangs_on_the_fall_that_is_allowed():
+    """One user's slowdown is 1.535 times the others': Jain's index is 0.96."""
+
+    def waits(policy: Policy, _: Capacity) -> list[int]:
+        if policy.id == EASY.id:
+            return [3000] * JOBS
+        return [2070 if i % 4 == 0 else 1000 for i in range(JOBS)]
+
+    found = judged(waits)
+    verdicts = by(found, "max_jain_service_drop", "fairness")
+    assert verdicts == {"0.02": "FAIL", "0.03": "FAIL", "0.05": "PASS"}
+    assert by(found, "max_jain_service_drop", "has_flipped") == {"0.02": False, "0.03": False, "0.05": True}
 
 
 def test_a_gain_that_hangs_on_what_happens_to_overruns():
