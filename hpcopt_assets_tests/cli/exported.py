@@ -57,6 +57,7 @@ def write_site(project: Project, jobs: int = 600) -> None:
     shipped["policies"] = [each for each in shipped["policies"] if each["id"] in POLICIES]
     (project.configs / "policies.yaml").write_text(yaml.safe_dump(shipped), encoding="utf-8")
     few_replicas(project)
+    _stress_small_traces(project)
     registry = yaml.safe_load((project.configs / "traces.yaml").read_text(encoding="utf-8"))
     registry["traces"][SITE] = PROJECT_OF | {
         "capacity_procs": 16,
@@ -82,6 +83,14 @@ def few_replicas(project: Project) -> None:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     few = content["intervals"]["min_replicas"]
     content["shaking"]["replicas"] = dict.fromkeys(content["shaking"]["replicas"], few)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+
+
+def _stress_small_traces(project: Project) -> None:
+    """Else a trace of this size is not stressed at all, and nothing would be computed again."""
+    path = project.configs / "stress.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content["scenarios"]["min_jobs"] = 100
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
 
 

@@ -46,6 +46,8 @@ def test_everything_comes_out_elsewhere_without_dagster_and_a_store(exported: tu
     assert "0 differ" in done.stdout
     assert re.search(r"shaken_measures: all \d+ replicas", done.stdout)
     assert "of their size only" not in done.stdout
+    stressed = pl.read_parquet(out / "tables" / "stress_replays.parquet").filter(scenario="user_skew")
+    assert stressed["stressed_statistic"].null_count() < stressed.height
 
 
 def test_configs_are_those_in_force(home: Project, exported: tuple[Path, str]) -> None:
