@@ -1,27 +1,30 @@
 """Hiding: names in tables become pseudonyms, text that may hold names is left out.
 
-In:  tables by their contracts, `Pseudonyms`, the names of a trace's users.   Out: tables, entries.
+In:  tables by their contracts, `Pseudonyms`, the names of a trace's users.   Out: tables, entries, lineage.
 Not here: whom a column may name (contracts/identities.py).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from hpcopt_assets.bundle.key import Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds, holds
+from hpcopt_assets.contracts.lineage import InputVersion, Materialization
 
 LEFT_OUT = "(left out of the bundle: it may hold names)"
 BEFORE_A_NAME = "user "
 # How our own sentences name a user.
 WRITTEN_BY_PEOPLE = ("url", "note", "licence")
 # Of a registry entry: an address may hold a path, the others are prose.
+Made = TypeVar("Made", Materialization, InputVersion)
 
 
 @dataclass
@@ -47,6 +50,19 @@ class Hider:
                 one | {"user": self.pseudonyms.of(Holds.USER, one["user"])} for one in kept["exclude"]
             ]
         return kept
+
+    def version(self, sha256: str | None) -> str | None:
+        """What stands for the hash of a table that names people."""
+        return None if sha256 is None else self.pseudonyms.version(sha256)
+
+    def lineage(self, records: Iterable[Materialization], plain: Set[str]) -> tuple[Materialization, ...]:
+        """The records, all data versions keyed but those in `plain`: hashes of tables that name nobody."""
+
+        def shown(made: Made) -> Made:
+            is_plain = made.data_version in plain
+            return made if is_plain else replace(made, data_version=self.version(made.data_version))
+
+        return tuple(shown(replace(one, inputs=tuple(map(shown, one.inputs)))) for one in records)
 
     def sentence(self, text: str) -> str:
         """A sentence of ours; after the word `user` the longest known name gives way to its pseudonym."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from hpcopt_assets.bundle.hiding import Hider
     from hpcopt_assets.contracts.bundle import Manifest
+    from hpcopt_assets.contracts.lineage import Materialization
     from hpcopt_assets.orchestration.configs import Configs
     from hpcopt_assets.orchestration.evidence import Stored, TraceRecords
 
@@ -70,6 +71,7 @@ def export(
     with staged(out) as folder:
         say(f"Writing {plural(len(known.tables), 'table')} ...")
         tables, about = _write_tables(folder, known, configs, hider)
+        known = replace(known, lineage=_lineage(known, about["tables"], hider))
         _write_configs(folder, trace, configs, hider)
         say("Rendering the dossier ...")
         environment = _write_dossier(folder, known, configs, tables, is_as_made=hider is None)
@@ -109,13 +111,16 @@ def _write_tables(
     if hider is not None:
         excluded = {one["user"] for one in entry.get("exclude", ())}
         hider.users = frozenset(frames["trace_jobs"]["user"].cast(pl.String).drop_nulls().unique()) | excluded
-    stated = []
+    stated: list[dict[str, Any]] = []
     sources = frames["raw_trace"].select("sha256", "size_bytes").to_dicts()
     source_sha256 = frames["ingest_report"]["sha256"].item()
     for stored in known.tables:
         frame = frames[stored.asset]
         shown = frame if hider is None else hider.table(TABLES[stored.table], frame)
         is_as_stored = shown.equals(frame)
+        version = stored.record.data_version
+        if hider is not None and not is_as_stored:
+            version = hider.version(version)
         path = f"{FOLDER}/{stored.asset}.parquet"
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -130,11 +135,21 @@ def _write_tables(
                 "table": stored.table,
                 "path": path,
                 "rows_count": frame.height,
-                "data_version": stored.record.data_version,
+                "data_version": version,
                 "is_as_stored": is_as_stored,
             }
         )
     return frames, {"tables": stated, "source_files": sources, "source_sha256": source_sha256}
+
+
+def _lineage(
+    known: TraceRecords, tables: list[dict[str, Any]], hider: Hider | None
+) -> tuple[Materialization, ...]:
+    """The records as they leave: with pseudonyms, all hashes but those of files in the bundle are keyed."""
+    if hider is None:
+        return known.lineage
+    as_stored = {table["data_version"] for table in tables if table["is_as_stored"]}
+    return hider.lineage(known.lineage, as_stored)
 
 
 def _content(trace_id: str, stored: Stored) -> bytes:

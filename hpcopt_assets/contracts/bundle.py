@@ -46,7 +46,7 @@ class BundleTable(Frozen):
     path: BundlePath
     rows_count: Annotated[int, Field(ge=0, le=COUNT_MAX)]
     data_version: Sha256
-    # SHA-256 of the table as the store has it and lineage.json records it.
+    # SHA-256 of the table as the store has it and lineage.json records it; keyed where the file is another.
     is_as_stored: bool
     # Whether the bundle's file is that very one. It is not where names were replaced or text left out.
 

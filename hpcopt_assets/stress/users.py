@@ -15,9 +15,9 @@ from hpcopt_assets.stress.statistics import Obstacle, counts
 def user_skew(jobs: pl.DataFrame, factor: float, capacity: Capacity, seed: tuple[int, ...]) -> pl.DataFrame:
     """The jobs with the share of the user who has most of them `factor` times what it is.
 
-    Of equals that is the first to appear. Others' jobs become that user's: those of users in a random order, all
-    of each, of the last as many as are missing, the earliest first. Group and account are that user's, too. Where that would take more than there
-    are, or nobody's user is known, `Obstacle`.
+    Others' jobs become that user's (of equals, the first to appear): those of users in a random order, all of
+    each, of the last as many as are missing, the earliest first. Group and account are that user's, too.
+    `Obstacle` where that would take more than there are, or nobody's user is known.
     """
     counted = jobs.select(counts(capacity) & pl.col("user").is_not_null()).to_series()
     held = jobs.filter(counted).group_by("user", maintain_order=True).len()
