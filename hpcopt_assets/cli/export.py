@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 NOT_OF_A_TRACE = "placement"
 # The one config that no table of a trace rests on; it may name paths.
-ROOMS = (
-    *("contracts", "measures", "plots", "ingest", "profile", "features", "forecast"),
-    *("simulate", "fidelity", "claims", "stress", "dossier"),
-)
 MEGABYTE = 1_000_000
 
 
@@ -56,6 +52,7 @@ def export(
     from hpcopt_assets.definitions import build_definitions
     from hpcopt_assets.orchestration.evidence import trace_records
     from hpcopt_assets.orchestration.instance import open_instance
+    from hpcopt_assets.orchestration.versions import source_hashes
 
     project, configs = project_and_configs()
     refuse_foreign(out)
@@ -87,7 +84,7 @@ def export(
                 "policies": list(configs.policies.ids),
                 "seeds": _seeds(configs),
                 "environment": environment,
-                "source_hashes": _source_hashes(),
+                "source_hashes": source_hashes(),
             },
         )
     _tell(out, manifest, sha256, None if names else key_path)
@@ -260,12 +257,6 @@ def _seeds(configs: Configs) -> dict[str, int]:
     return {
         key: seed for name, model in named.items() for key, seed in within(model.model_dump(), name).items()
     }
-
-
-def _source_hashes() -> dict[str, str]:
-    from hpcopt_assets.orchestration.versions import source_hash
-
-    return {room: source_hash(room) for room in ROOMS}
 
 
 def _tell(out: Path, manifest: Manifest, sha256: str, key: Path | None) -> None:

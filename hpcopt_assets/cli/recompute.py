@@ -39,15 +39,17 @@ NOT_COMPUTED = {
 }
 
 
-def recompute(folder: Path, manifest: Manifest, replicas: int | None) -> Iterator[Finding]:
+def recompute(
+    folder: Path, manifest: Manifest, replicas: int | None, drawing: np.random.Generator
+) -> Iterator[Finding]:
     """A finding for every table, those that were expected and are not there too, then lineage and dossier.
 
     Each table is computed from the bundle's own tables, so that one that differs does not take others with
-    it. `replicas`: how many shaken replicas are replayed; None for all, and for what else takes long.
+    it. `replicas`: how many shaken replicas are drawn and replayed; None for all, and for what else is long.
     """
     work = Recomputation(folder, manifest)
     for asset in dict.fromkeys([table.asset for table in manifest.tables]):
-        yield _guarded(asset, partial(_table, work, asset, replicas))
+        yield _guarded(asset, partial(_table, work, asset, replicas, drawing))
     yield _guarded("what there must be", partial(_complete, work))
     yield _guarded("lineage.json", partial(_lineage, work))
     yield _guarded(DOSSIER, partial(_dossier, work))
@@ -62,7 +64,7 @@ def _guarded(what: str, check: Callable[[], Finding]) -> Finding:
         return Finding(what, State.DIFFERS, f"cannot be computed again: {' '.join(said.split())}")
 
 
-def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
+def _table(work: Recomputation, asset: str, replicas: int | None, drawing: np.random.Generator) -> Finding:
     stated = work.manifest.table_of(asset)
     if stated is None or stated.table not in TABLES:
         # A table that a later version added; its bytes are those of the manifest.
@@ -75,7 +77,7 @@ def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
         starts = int(given["start_s"].is_not_null().sum())
         return compare(asset, contract, given, work.replayed(policy), plural(starts, "start"))
     if asset == SHAKEN:
-        return _shaken(work, given, replicas)
+        return _shaken(work, given, replicas, drawing)
     if asset in LONG_RECIPES and replicas is not None:
         return Finding(asset, State.NOT_CHECKED, "dozens of replays under every policy, made with --full")
     if asset in LONG_RECIPES:
@@ -87,13 +89,15 @@ def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
     )
 
 
-def _shaken(work: Recomputation, given: pl.DataFrame, replicas: int | None) -> Finding:
-    """Some replicas, spread over all; the rows of the others are only hashed and used."""
+def _shaken(
+    work: Recomputation, given: pl.DataFrame, replicas: int | None, drawing: np.random.Generator
+) -> Finding:
+    """Some replicas, drawn from all; the rows of the others are only hashed and used."""
     from hpcopt_assets.simulate.replicas import replicas_count
 
     count = replicas_count(work.robust.shaking, is_synthetic=is_synthetic(work.report))
     asked = count if replicas is None else min(replicas, count)
-    only = np.linspace(0, count - 1, asked, dtype=np.int64).tolist()
+    only = np.sort(drawing.choice(count, asked, replace=False)).tolist()
     numbers = f"all {count:,} replicas"
     if asked < count:
         numbers = f"replicas {', '.join(map(str, only))} of {count:,}, counted from 0"

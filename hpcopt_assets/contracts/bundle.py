@@ -78,7 +78,7 @@ class Manifest(Frozen):
     # Key of a config -> the seed that was in force.
     environment: dict[str, str]
     # Versions of what computes the numbers, where the bundle was made.
-    source_hashes: dict[str, Sha256]
+    source_hashes: dict[Annotated[str, Field(pattern=r"^[a-z_]{1,64}$")], Sha256]
     # Room or floor of this program -> hash of its source.
     tables: tuple[BundleTable, ...]
     files: Annotated[tuple[BundleFile, ...], Field(max_length=FILES_MAX)]

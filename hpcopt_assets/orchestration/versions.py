@@ -7,12 +7,20 @@ Not here: what made a stored table (provenance.py).
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 RECORDED_PACKAGES = ("dagster", "duckdb", "matplotlib", "numba", "numpy", "polars", "pyarrow")
+
+
+ROOMS = (
+    *("contracts", "measures", "plots", "ingest", "profile", "features", "forecast"),
+    *("simulate", "fidelity", "claims", "stress", "dossier"),
+)
+# What computes the results of a trace.
 
 
 @cache
@@ -24,9 +32,17 @@ def source_hash(folder: str) -> str:
     return digest.hexdigest()
 
 
+def source_hashes() -> dict[str, str]:
+    """Room or floor -> hash of its source."""
+    return {room: source_hash(room) for room in ROOMS}
+
+
 def environment() -> dict[str, str]:
-    """Versions of what computes the numbers."""
+    """Versions of what computes the numbers; a package that is not installed is not among them."""
     import platform
 
     versions = {"python": platform.python_version(), "machine": platform.machine()}
-    return versions | {name: metadata.version(name) for name in ("hpcopt-assets", *RECORDED_PACKAGES)}
+    for name in ("hpcopt-assets", *RECORDED_PACKAGES):
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions

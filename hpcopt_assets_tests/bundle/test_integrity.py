@@ -155,6 +155,8 @@ def test_a_manifest_names_nothing_outside_of_its_folder(
         ({"names": "none"}, "names"),
         ({"foreign": 1}, "foreign"),
         ({"trace_id": "../up"}, "trace_id"),
+        ({"source_hashes": {"/usr/lib": "a" * 64}}, "source_hashes"),
+        ({"source_hashes": {"../bundle": "a" * 64}}, "source_hashes"),
         ({"files": []}, "not among the files"),
         ({"files": [{"path": "a", "sha256": "a" * 64, "size_bytes": -1}]}, "size_bytes"),
         ({"files": [{"path": "a", "sha256": "a" * 64, "size_bytes": 1}] * 2}, "more than once"),
