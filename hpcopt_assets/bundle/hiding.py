@@ -7,6 +7,7 @@ Not here: whom a column may name (contracts/identities.py).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from hpcopt_assets.bundle.key import Pseudonyms
+from hpcopt_assets.bundle.key import DIGITS, Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds, holds
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization
@@ -126,3 +127,15 @@ class Hider:
     def _note(self, where: str, *, is_any: bool) -> None:
         if is_any:
             self.left_out.add(where)
+
+
+def first_name(contract: Table, frame: pl.DataFrame) -> str | None:
+    """The first column of a table that is not hidden as it should be; None where all are."""
+    for column in contract.columns:
+        kind, values = holds(contract, column), frame[column.name]
+        if column.dtype is not DType.STRING or not (kind.is_identity or kind is Holds.FOREIGN):
+            continue
+        shown = f"^{kind.value}_[0-9a-f]{{{DIGITS}}}$" if kind.is_identity else f"^{re.escape(LEFT_OUT)}$"
+        if not values.cast(pl.String).str.contains(shown).all(ignore_nulls=True):
+            return column.name
+    return None

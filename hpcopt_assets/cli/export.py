@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hpcopt_assets.orchestration.configs import Configs
     from hpcopt_assets.orchestration.evidence import Stored, TraceRecords
 
-NOT_OF_A_TRACE = "placement"
-# The one config that no table of a trace rests on; it may name paths.
 MEGABYTE = 1_000_000
 
 
@@ -49,6 +47,7 @@ def export(
     from hpcopt_assets.bundle.folder import refuse_foreign, seal, staged
     from hpcopt_assets.bundle.hiding import Hider
     from hpcopt_assets.bundle.key import pseudonyms
+    from hpcopt_assets.contracts.bundle import CONFIGS_OF_A_TRACE, seeds_of
     from hpcopt_assets.definitions import build_definitions
     from hpcopt_assets.orchestration.evidence import trace_records
     from hpcopt_assets.orchestration.instance import open_instance
@@ -82,7 +81,7 @@ def export(
                 "key_id": None if hider is None else hider.pseudonyms.key_id,
                 "left_out": [] if hider is None else sorted(hider.left_out),
                 "policies": list(configs.policies.ids),
-                "seeds": _seeds(configs),
+                "seeds": seeds_of({name: getattr(configs, name) for name in CONFIGS_OF_A_TRACE}),
                 "environment": environment,
                 "source_hashes": source_hashes(),
             },
@@ -182,13 +181,10 @@ def _write_configs(folder: Path, trace_id: str, configs: Configs, hider: Hider |
     """The decisions in force, without comments; of the registry, the trace's entry with what it inherits."""
     import yaml
 
-    from hpcopt_assets.contracts.bundle import CONFIGS
-    from hpcopt_assets.contracts.config import CONFIG_MODELS
+    from hpcopt_assets.contracts.bundle import CONFIGS, CONFIGS_OF_A_TRACE
 
     (folder / CONFIGS).mkdir()
-    for name in CONFIG_MODELS:
-        if name == NOT_OF_A_TRACE:
-            continue
+    for name in CONFIGS_OF_A_TRACE:
         content = getattr(configs, name).model_dump(mode="json")
         if name == "traces":
             entry = configs.traces.entry(trace_id).model_dump(mode="json", exclude_defaults=True)
@@ -239,24 +235,6 @@ def _write_text(folder: Path, known: TraceRecords, *, has_names: bool) -> None:
     records = json.dumps([asdict(record) for record in known.lineage], indent=1)
     (folder / LINEAGE).write_text(f"{records}\n", encoding="utf-8")
     (folder / README).write_text(readme(known.trace_id, has_names=has_names), encoding="utf-8")
-
-
-def _seeds(configs: Configs) -> dict[str, int]:
-    """Every seed that a config states, by its key."""
-
-    def within(content: Mapping[str, Any], path: str) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for key, value in content.items():
-            if isinstance(value, Mapping):
-                found |= within(value, f"{path}.{key}")
-            elif key == "seed" or key.endswith("_seed"):
-                found[f"{path}.{key}"] = value
-        return found
-
-    named = {name: model for name, model in vars(configs).items() if name != NOT_OF_A_TRACE}
-    return {
-        key: seed for name, model in named.items() for key, seed in within(model.model_dump(), name).items()
-    }
 
 
 def _tell(out: Path, manifest: Manifest, sha256: str, key: Path | None) -> None:

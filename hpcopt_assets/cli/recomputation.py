@@ -26,7 +26,11 @@ from hpcopt_assets.contracts.config import (
 )
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
-from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME_ESTIMATES
+from hpcopt_assets.contracts.forecast_tables import (
+    ESTIMATE_ACCOUNTING,
+    FEATURE_SPLITS,
+    RUNTIME_ESTIMATES,
+)
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
@@ -35,6 +39,7 @@ from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets.measures.stated import capacity_of, is_synthetic, sized_jobs
 
 if TYPE_CHECKING:
+    from hpcopt_assets.forecast.jobs import Jobs
     from hpcopt_assets.measures.capacity import Capacity
     from hpcopt_assets.simulate.windows import WindowReplayer
 
@@ -83,6 +88,10 @@ class Recomputation:
     @cached_property
     def robust(self) -> RobustnessConfig:
         return cast("RobustnessConfig", self.config("robustness"))
+
+    @cached_property
+    def forecast(self) -> ForecastConfig:
+        return cast("ForecastConfig", self.config("forecast"))
 
     @cached_property
     def report(self) -> pl.DataFrame:
@@ -253,7 +262,7 @@ class Recomputation:
             schedules=self.schedules,
             capacity=self.capacity,
             objective=self.objective,
-            procs_bands=cast("ForecastConfig", self.config("forecast")).scores.procs_bands,
+            procs_bands=self.forecast.scores.procs_bands,
             is_synthetic=is_synthetic(self.report),
         )
 
@@ -305,6 +314,27 @@ class Recomputation:
 
         return job_features(self.jobs, self.report["timezone"].item())
 
+    def feature_splits(self) -> pl.DataFrame:
+        from hpcopt_assets.forecast.splits import feature_splits
+
+        return feature_splits(self.manifest.trace_id, self._featured(), self.forecast.splits)
+
+    def forecast_scores(self) -> pl.DataFrame:
+        from hpcopt_assets.forecast.scores import forecast_scores
+        from hpcopt_assets.forecast.splits import made_folds
+
+        folds = made_folds(self.table(FEATURE_SPLITS.name))
+        estimates = self.table(RUNTIME_ESTIMATES.name)
+        return forecast_scores(
+            self.manifest.trace_id, self._featured(), folds, estimates, self.forecast.scores
+        )
+
+    def _featured(self) -> Jobs:
+        """The jobs as forecasts see them."""
+        from hpcopt_assets.forecast.jobs import Jobs
+
+        return Jobs.of(self.table("job_features"), self.table("trace_jobs"), self.report["timezone"].item())
+
     def trace_profile(self) -> pl.DataFrame:
         from hpcopt_assets.profile.trace import profile_trace
 
@@ -322,6 +352,8 @@ Recipe = Callable[[Recomputation], pl.DataFrame]
 RECIPES: Mapping[str, Recipe] = {
     "trace_profile": Recomputation.trace_profile,
     "job_features": Recomputation.job_features,
+    "feature_splits": Recomputation.feature_splits,
+    "forecast_scores": Recomputation.forecast_scores,
     "invariant_report": Recomputation.invariant_report,
     "replay_measures": Recomputation.replay_measures,
     "estimate_accounting": Recomputation.estimate_accounting,

@@ -40,8 +40,9 @@ def test_everything_comes_out_elsewhere_without_dagster_and_a_store(exported: tu
     assert agreed >= {
         *("job_features", "trace_profile", "invariant_report", "replay_measures", "estimate_accounting"),
         *("shaken_measures", "robustness", "fidelity_verdicts", "policy_closeness", "claim_verdicts"),
-        *("recommendation", "stress_replays", "sensitivity"),
-        *("what there must be", "lineage.json", "dossier"),
+        *("recommendation", "stress_replays", "sensitivity", "feature_splits", "forecast_scores"),
+        *("what there must be", "other files", "configs", "names", "what was read", "lineage.json"),
+        *("dossier", "dossier/figures"),
     }
     assert "0 differ" in done.stdout
     assert re.search(r"shaken_measures: all \d+ replicas", done.stdout)
@@ -127,6 +128,8 @@ FORGERIES: list[tuple[str, Callable[[pl.DataFrame], pl.DataFrame], str, str]] = 
     ("claim_verdicts", accepted, "claim_verdicts", "outcome is ACCEPTED"),
     ("robustness", pl.DataFrame.head, "robustness", "5 rows; needed: 96 rows"),
     ("trace_profile", scaled("value"), "trace_profile", "value is"),
+    ("forecast_scores", scaled("value"), "forecast_scores", "value is"),
+    ("trace_rejects", pl.DataFrame.clear, "what was read", "0 rows; needed: 1 rows"),
     ("runtime_estimates", halved, "replay/ml_backfill_p50", "in the bundle"),
 ]
 
