@@ -113,9 +113,9 @@ class Recomputation:
         """The forecasts, where one of the policies believes them."""
         return self.table(RUNTIME_ESTIMATES.name) if any(one.is_forecasting for one in policies) else None
 
-    def accounting(self) -> pl.DataFrame:
-        """What forecasts rested on; nothing where no policy believes them."""
-        forecasting = any(one.is_forecasting for one in self.policies.policies)
+    def accounting(self, *policies: Policy) -> pl.DataFrame:
+        """What forecasts rested on; nothing where none of the policies believes them."""
+        forecasting = any(one.is_forecasting for one in policies)
         return self.table(ESTIMATE_ACCOUNTING.name) if forecasting else ESTIMATE_ACCOUNTING.empty()
 
     # --- one function a table, named in RECIPES ---
@@ -245,7 +245,7 @@ class Recomputation:
             tables=Evidence(
                 self.table("fidelity_verdicts"),
                 self.table("robustness"),
-                self.accounting(),
+                self.accounting(*self.policies.policies),
             ),
             objective=self.objective,
             is_synthetic=is_synthetic(self.report),
@@ -286,24 +286,18 @@ class Recomputation:
             return judge.table(self.manifest.trace_id, as_it_is, made)
 
     def sensitivity(self) -> pl.DataFrame:
-        from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
+        from hpcopt_assets.claims.sensitivity import judge_sensitivity
         from hpcopt_assets.orchestration.cores import cores
-        from hpcopt_assets.simulate.world import World
+        from hpcopt_assets.simulate.world import worlds
 
-        candidates, jobs = self.policies.candidates, self.jobs
-        estimates = self.estimates(*candidates)
-
-        def world(capacity: Capacity, widest: int | None) -> Replays:
-            fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
-            return World(fitting, capacity, estimates).schedule
-
+        candidates = self.policies.candidates
         with ThreadPoolExecutor(cores("all")) as pool:
             return judge_sensitivity(
                 trace_id=self.manifest.trace_id,
-                worlds=world,
+                worlds=worlds(self.jobs, self.estimates(*candidates)),
                 policies=candidates,
                 capacity=self.capacity,
-                accounting=self.accounting(),
+                accounting=self.accounting(*candidates),
                 objective=self.objective,
                 settings=cast("SensitivityConfig", self.config("sensitivity")).settings,
                 executor=pool,

@@ -6,6 +6,8 @@ Not here: how worlds differ (stress/, claims/sensitivity.py), and what is said o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from hpcopt_assets.contracts.config import Policy
@@ -36,3 +38,15 @@ class World:
         """The schedule of a policy, and its `invariant_report`."""
         schedule = self.schedule(policy)
         return schedule, check_schedule(self._jobs, schedule, policy, self._capacity, self._estimates)
+
+
+def worlds(
+    jobs: pl.DataFrame, estimates: pl.DataFrame | None
+) -> Callable[[Capacity, int | None], Callable[[Policy], pl.DataFrame]]:
+    """What replays the jobs on a machine: all of them, or those that are no wider than so many processors."""
+
+    def world(capacity: Capacity, widest: int | None) -> Callable[[Policy], pl.DataFrame]:
+        fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
+        return World(fitting, capacity, estimates).schedule
+
+    return world
