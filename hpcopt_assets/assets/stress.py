@@ -14,11 +14,10 @@ from hpcopt_assets.assets._inputs import (
     estimates_input,
     sized_jobs,
 )
-from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
+from hpcopt_assets.claims.sensitivity import judge_sensitivity
 from hpcopt_assets.claims.stress import StressJudge
 from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING
 from hpcopt_assets.contracts.stress_tables import SENSITIVITY, STRESS_REPLAYS
-from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.orchestration.configs import Configs
 from hpcopt_assets.orchestration.cores import cores
 from hpcopt_assets.orchestration.files import write_drawings
@@ -26,7 +25,7 @@ from hpcopt_assets.orchestration.io import markdown_table
 from hpcopt_assets.orchestration.partitions import traces
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets.plots.degradation import stress_figures
-from hpcopt_assets.simulate.world import World
+from hpcopt_assets.simulate.world import World, worlds
 from hpcopt_assets.stress.cases import Stressed, cases
 
 SHOWN = ("policy", "scenario", "severity", "p95_bsld_times", "stressed_gain_ratio", "verdict", "invariants")
@@ -94,16 +93,10 @@ def stress_assets(configs: Configs) -> list[dg.AssetsDefinition]:
         ingest_report: pl.DataFrame,
         **forecasts: pl.DataFrame,
     ) -> pl.DataFrame:
-        jobs = sized_jobs(trace_jobs, ingest_report)
-
-        def world(capacity: Capacity, widest: int | None) -> Replays:
-            fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
-            return World(fitting, capacity, forecasts.get(ESTIMATES)).schedule
-
         with ThreadPoolExecutor(cores(configs.sensitivity.threads)) as pool:
             found = judge_sensitivity(
                 trace_id=context.partition_key,
-                worlds=world,
+                worlds=worlds(sized_jobs(trace_jobs, ingest_report), forecasts.get(ESTIMATES)),
                 policies=candidates,
                 capacity=capacity_of(ingest_report),
                 accounting=forecasts.get(ACCOUNTING, ESTIMATE_ACCOUNTING.empty()),

@@ -16,8 +16,8 @@ from hpcopt_assets.contracts.columns import DType, Table
 from hpcopt_assets.contracts.sentences import plural
 
 TOLERANCE = 1e-9
-# Relative, of numbers that are not whole: another processor, or another version of numpy, may sum in another
-# order. A schedule has none: its instants are whole seconds, and are the same or not.
+# Of a number that is not whole, as a part of it or, below one, as it is: another processor, or another
+# version of numpy, may sum in another order. A schedule has none: its instants are whole seconds.
 SHOWN_CHARACTERS = 80
 NAMED = re.compile(r"user user_[0-9a-f]{16}")
 # What hiding makes of a name in a sentence.
@@ -49,7 +49,7 @@ def compare(what: str, table: Table, given: pl.DataFrame, again: pl.DataFrame, t
     if given.height != again.height or not given.select(key).equals(again.select(key)):
         return Finding(what, State.DIFFERS, _other_rows(given.select(key), again.select(key)))
     first: tuple[int, str] | None = None
-    count, is_exact = 0, True
+    count, hidden, is_exact = 0, 0, True
     for column in table.columns:
         left, right = given[column.name], again[column.name]
         if left.equals(right, null_equal=True):
@@ -60,7 +60,9 @@ def compare(what: str, table: Table, given: pl.DataFrame, again: pl.DataFrame, t
         else:
             is_other = left.ne_missing(right)
             if column.dtype is DType.STRING:
-                is_other &= ~_is_hidden(left, right)
+                is_word = _is_hidden(left, right)
+                hidden += int(is_word.sum())
+                is_other &= ~is_word
         count += int(is_other.sum())
         if is_other.any():
             at = int(is_other.arg_true()[0])
@@ -75,21 +77,23 @@ def compare(what: str, table: Table, given: pl.DataFrame, again: pl.DataFrame, t
             f"{_short(again[name][at])} computed again",
         )
     rows = plural(given.height, "row")
-    closeness = "" if is_exact else f", some numbers to {TOLERANCE:g} of their size only"
-    return Finding(what, State.AGREES, f"{told or rows}{closeness}")
+    closeness = "" if is_exact else f", some numbers to {TOLERANCE:g} (of their size, where above 1) only"
+    but = f", {plural(hidden, 'sentence')} but for a pseudonym in place of a word" if hidden else ""
+    return Finding(what, State.AGREES, f"{told or rows}{closeness}{but}")
 
 
 def _is_hidden(given: pl.Series, again: pl.Series) -> pl.Series:
     """Whether two sentences differ by nothing but a pseudonym in the bundle's.
 
-    A user may be called `day`, and a sentence speak of a user day: a word that named nobody was replaced.
+    A user may be called `day`, and a sentence speak of a user day: one word that named nobody was replaced.
+    More than a word is not given up, or a forger would hide half a sentence behind a pseudonym.
     """
 
     def is_alike(one: str | None, other: str | None) -> bool:
         if one is None or other is None or not NAMED.search(one):
             return False
         parts = [re.escape(part) for part in NAMED.split(one)]
-        return re.fullmatch("user .+".join(parts), other, re.DOTALL) is not None
+        return re.fullmatch(r"user \S+".join(parts), other) is not None
 
     return pl.Series([is_alike(*pair) for pair in zip(given, again, strict=True)], dtype=pl.Boolean)
 

@@ -1,22 +1,24 @@
 """Hiding: names in tables become pseudonyms, text that may hold names is left out.
 
-In:  tables by their contracts, `Pseudonyms`.   Out: tables, entries.
+In:  tables by their contracts, `Pseudonyms`.   Out: tables, entries, lineage.
 Not here: whom a column may name (contracts/identities.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
-from hpcopt_assets.bundle.key import Pseudonyms
+from hpcopt_assets.bundle.key import DIGITS, Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds, holds
+from hpcopt_assets.contracts.lineage import InputVersion, Materialization
 from hpcopt_assets.contracts.tables import RAW_TRACE, TRACE_JOBS
 
 LEFT_OUT = "(left out: it may hold names)"
@@ -24,6 +26,7 @@ BEFORE_A_NAME = "user "
 # How our own sentences name a user.
 WRITTEN_BY_PEOPLE = ("url", "note", "licence")
 # Of a registry entry: an address may hold a path, the others are prose.
+Made = TypeVar("Made", Materialization, InputVersion)
 
 
 @dataclass
@@ -63,6 +66,19 @@ class Hider:
                 one | {"user": self.pseudonyms.of(Holds.USER, one["user"])} for one in kept["exclude"]
             ]
         return kept
+
+    def version(self, sha256: str | None) -> str | None:
+        """What stands for the hash of a table that names people."""
+        return None if sha256 is None else self.pseudonyms.version(sha256)
+
+    def lineage(self, records: Iterable[Materialization], plain: Set[str]) -> tuple[Materialization, ...]:
+        """The records, all data versions keyed but those in `plain`: hashes of tables that name nobody."""
+
+        def shown(made: Made) -> Made:
+            is_plain = made.data_version in plain
+            return made if is_plain else replace(made, data_version=self.version(made.data_version))
+
+        return tuple(shown(replace(one, inputs=tuple(map(shown, one.inputs)))) for one in records)
 
     def sentence(self, text: str) -> str:
         """A sentence of ours; after the word `user` the longest known name gives way to its pseudonym."""
@@ -129,3 +145,15 @@ class Hider:
     def _note(self, where: str, *, is_any: bool) -> None:
         if is_any:
             self.left_out.add(where)
+
+
+def first_name(contract: Table, frame: pl.DataFrame) -> str | None:
+    """The first column of a table that is not hidden as it should be; None where all are."""
+    for column in contract.columns:
+        kind, values = holds(contract, column), frame[column.name]
+        if column.dtype is not DType.STRING or not (kind.is_identity or kind is Holds.FOREIGN):
+            continue
+        shown = f"^{kind.value}_[0-9a-f]{{{DIGITS}}}$" if kind.is_identity else f"^{re.escape(LEFT_OUT)}$"
+        if not values.cast(pl.String).str.contains(shown).all(ignore_nulls=True):
+            return column.name
+    return None

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -44,7 +44,12 @@ def files_of(folder: Path) -> tuple[set[str], list[str]]:
     waiting = [(folder, "", 0)]
     while waiting:
         place, prefix, depth = waiting.pop()
-        for entry in sorted(os.scandir(place), key=lambda each: each.name):
+        try:
+            entries = sorted(os.scandir(place), key=lambda each: each.name)
+        except OSError as error:
+            strange.append(f"{prefix or '.'} ({_why(error)})")
+            continue
+        for entry in entries:
             path = f"{prefix}{entry.name}"
             if entry.is_symlink():
                 strange.append(f"{path} (a link)")
@@ -60,6 +65,10 @@ def files_of(folder: Path) -> tuple[set[str], list[str]]:
             if len(found) + len(strange) > FILES_MAX + 2:
                 return found, [*strange, f"more than {FILES_MAX:,} files"]
     return found, strange
+
+
+def _why(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or 'no reason was given').lower()}"
 
 
 def read_bounded(path: Path, most: int) -> bytes | None:
@@ -78,6 +87,22 @@ def sha256_of(path: Path) -> str:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def parsed(content: bytes) -> Any:
+    """JSON of others; ValueError where a key stands twice or a number is none: not all read that alike."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            raise ValueError(f"key {min(name for name in names if names.count(name) > 1)!r} stands twice")
+        return found
+
+    def none(word: str) -> None:
+        raise ValueError(f"{word} is no number")
+
+    return json.loads(content, object_pairs_hook=once, parse_constant=none)
 
 
 def own_hash(content: bytes) -> str | None:
@@ -103,9 +128,12 @@ def check(folder: Path, expected: str | None = None) -> tuple[Manifest | None, l
     """
     found, strange = files_of(folder)
     problems = [Problem(path.partition(" (")[0], f"is not part of a bundle: {path}") for path in strange]
-    content = read_bounded(folder / MANIFEST, MANIFEST_BYTES_MAX) if MANIFEST in found else None
+    why = "is missing" if MANIFEST not in found else f"is larger than {MANIFEST_BYTES_MAX:,} bytes"
+    try:
+        content = read_bounded(folder / MANIFEST, MANIFEST_BYTES_MAX) if MANIFEST in found else None
+    except OSError as error:
+        content, why = None, _why(error)
     if content is None:
-        why = "is missing" if MANIFEST not in found else f"is larger than {MANIFEST_BYTES_MAX:,} bytes"
         return None, [*problems, Problem(MANIFEST, why)]
     manifest, damage = _manifest(content)
     if expected is not None and hashlib.sha256(content).hexdigest() != expected:
@@ -118,9 +146,7 @@ def check(folder: Path, expected: str | None = None) -> tuple[Manifest | None, l
     problems += [Problem(path, "is missing") for path in sorted({*named, SUMS} - found)]
     problems += [Problem(path, "is not in the manifest") for path in sorted(found - named - {MANIFEST, SUMS})]
     if SUMS in found:
-        sums = read_bounded(folder / SUMS, SUMS_BYTES_MAX)
-        if sums != sums_of(manifest, hashlib.sha256(content).hexdigest()):
-            problems.append(Problem(SUMS, "does not list the manifest's hashes"))
+        problems += _check_sums(folder / SUMS, sums_of(manifest, hashlib.sha256(content).hexdigest()))
     for file in manifest.files:
         if file.path in found:
             problems += _check_file(folder / file.path, file.path, file.sha256, file.size_bytes)
@@ -136,7 +162,7 @@ def _manifest(content: bytes) -> tuple[Manifest | None, list[str]]:
     elif own_hash(content) != stated[1].decode():
         damage.append(f"was changed: its own hash is {own_hash(content)}, it states {stated[1].decode()}")
     try:
-        return Manifest.model_validate(json.loads(content)), damage
+        return Manifest.model_validate(parsed(content)), damage
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the whole"
@@ -146,9 +172,20 @@ def _manifest(content: bytes) -> tuple[Manifest | None, list[str]]:
         return None, [*damage, f"is no JSON: {' '.join(str(error).split())[:200]}"]
 
 
+def _check_sums(path: Path, content: bytes) -> list[Problem]:
+    try:
+        is_right = read_bounded(path, SUMS_BYTES_MAX) == content
+    except OSError as error:
+        return [Problem(SUMS, _why(error))]
+    return [] if is_right else [Problem(SUMS, "does not list the manifest's hashes")]
+
+
 def _check_file(path: Path, name: str, sha256: str, size_bytes: int) -> list[Problem]:
-    size = path.lstat().st_size
-    if size != size_bytes:
-        return [Problem(name, f"has {size:,} bytes, the manifest says {size_bytes:,}")]
-    found = sha256_of(path)
+    try:
+        size = path.lstat().st_size
+        if size != size_bytes:
+            return [Problem(name, f"has {size:,} bytes, the manifest says {size_bytes:,}")]
+        found = sha256_of(path)
+    except OSError as error:
+        return [Problem(name, _why(error))]
     return [] if found == sha256 else [Problem(name, f"has SHA-256 {found}, the manifest says {sha256}")]

@@ -23,6 +23,8 @@ DIGITS = 16
 # Of a pseudonym: 64 bits, so that even a million job names collide with a chance of one in 37 million.
 OWN = "key"
 # Stands where a kind stands when the key itself is named.
+VERSION = "version"
+# Stands there when the hash of a content that names people is replaced.
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -58,8 +60,19 @@ class Pseudonyms:
             )
         return names.cast(pl.String).replace_strict(by_name, default=None, return_dtype=pl.String)
 
+    def version(self, sha256: str) -> str:
+        """A hash in place of the SHA-256 of a content with names in it: 64 hexadecimal digits.
+
+        Whoever holds the same content with pseudonyms could try names until the SHA-256 comes out; of a few
+        names that takes a second. Equal contents keep equal hashes.
+        """
+        return self._hmac(VERSION, sha256)
+
     def _digits(self, kind: str, name: str) -> str:
-        return hmac.new(self.key, f"{kind}\0{name}".encode(), "sha256").hexdigest()[:DIGITS]
+        return self._hmac(kind, name)[:DIGITS]
+
+    def _hmac(self, kind: str, name: str) -> str:
+        return hmac.new(self.key, f"{kind}\0{name}".encode(), "sha256").hexdigest()
 
 
 def pseudonyms(path: Path) -> Pseudonyms:

@@ -9,14 +9,13 @@ the bundle also made its hashes, so sizes are bounded here again.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import yaml
 
-from hpcopt_assets.bundle.integrity import read_bounded
+from hpcopt_assets.bundle.integrity import parsed, read_bounded
 from hpcopt_assets.contracts.bundle import CONFIGS, LINEAGE, BundleTable, Manifest
 from hpcopt_assets.contracts.errors import ContractError, InputError
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization
@@ -27,6 +26,8 @@ ROWS_MAX = 50_000_000
 EXPANDED_BYTES_MAX = 8 * 2**30
 TEXT_BYTES_MAX = 64 * 2**20
 CONFIG_BYTES_MAX = 2**20
+BRACKETS_MAX = 2_000
+# Of a config: the time to read YAML grows with the square of how deep brackets stand in one another.
 NEXT_STEP = "Ask for the bundle again: its files are as its manifest says, so it was made like this."
 
 
@@ -37,7 +38,8 @@ def read_table(folder: Path, manifest: Manifest, stated: BundleTable) -> pl.Data
     try:
         frame = contract.shape(pl.read_parquet(path, hive_partitioning=False, glob=False))
         validate(contract, frame)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        # Damaged pages make polars panic, which is no Exception, and text may be none.
         raise _unusable(stated.path, str(error).splitlines()[0][:200], "a parquet file") from error
     except ContractError as error:
         raise _unusable(stated.path, error.found, f"the table {contract.name}") from error
@@ -62,7 +64,7 @@ def _check_size(path: Path, stated: BundleTable) -> None:
             groups = range(facts.num_row_groups)
             expanded = sum(facts.row_group(group).total_byte_size for group in groups)
             rows = facts.num_rows
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise _unusable(stated.path, str(error).splitlines()[0][:200], "a parquet file") from error
     if rows > ROWS_MAX or not 0 <= expanded <= EXPANDED_BYTES_MAX:
         raise _unusable(
@@ -84,6 +86,8 @@ def check_config(folder: Path, name: str) -> Path:
         raise _unusable(
             where, "no such file, or a large one", f"a file of at most {CONFIG_BYTES_MAX:,} bytes"
         )
+    if sum(content.count(bracket) for bracket in (b"[", b"{")) > BRACKETS_MAX:
+        raise _unusable(where, "YAML of many brackets", f"at most {BRACKETS_MAX:,}")
     try:
         has_aliases = any(
             isinstance(token, yaml.AliasToken | yaml.AnchorToken) for token in yaml.scan(content)
@@ -100,7 +104,7 @@ def read_lineage(folder: Path) -> tuple[Materialization, ...]:
     """The records of lineage.json, upstream first."""
     content = read_bounded(folder / LINEAGE, TEXT_BYTES_MAX)
     try:
-        records: list[dict[str, Any]] = json.loads(content or b"")
+        records: list[dict[str, Any]] = parsed(content or b"")
         return tuple(
             Materialization(**record | {"inputs": tuple(InputVersion(**each) for each in record["inputs"])})
             for record in records

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,16 +19,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from hpcopt_assets.bundle.hiding import Hider
+    from hpcopt_assets.bundle.key import Pseudonyms
     from hpcopt_assets.contracts.bundle import Manifest
+    from hpcopt_assets.contracts.lineage import Materialization
     from hpcopt_assets.orchestration.configs import Configs
     from hpcopt_assets.orchestration.evidence import Stored, TraceRecords
 
-NOT_OF_A_TRACE = "placement"
-# The one config that no table of a trace rests on; it may name paths.
-ROOMS = (
-    *("contracts", "measures", "plots", "ingest", "profile", "features", "forecast"),
-    *("simulate", "fidelity", "claims", "stress", "dossier"),
-)
 MEGABYTE = 1_000_000
 
 
@@ -50,11 +46,12 @@ def export(
     the folder and computes its results again.
     """
     from hpcopt_assets.bundle.folder import refuse_foreign, seal, staged
-    from hpcopt_assets.bundle.hiding import Hider
     from hpcopt_assets.bundle.key import pseudonyms
+    from hpcopt_assets.contracts.bundle import CONFIGS_OF_A_TRACE, seeds_of
     from hpcopt_assets.definitions import build_definitions
     from hpcopt_assets.orchestration.evidence import trace_records
     from hpcopt_assets.orchestration.instance import open_instance
+    from hpcopt_assets.orchestration.versions import source_hashes
 
     project, configs = project_and_configs()
     refuse_foreign(out)
@@ -66,10 +63,11 @@ def export(
     say("Reading the event log ...")
     with open_instance(project) as instance:
         known = trace_records(build_definitions(), instance, project.store, trace)
-    hider = None if names else Hider(pseudonyms(key_path), frozenset())
+    hide = None if names else pseudonyms(key_path)
     with staged(out) as folder:
         say(f"Writing {plural(len(known.tables), 'table')} ...")
-        tables, about = _write_tables(folder, known, configs, hider)
+        tables, hider, about = _write_tables(folder, known, configs, hide)
+        known = replace(known, lineage=_lineage(known, about["tables"], hider))
         _write_configs(folder, trace, configs, hider)
         say("Rendering the dossier ...")
         environment = _write_dossier(folder, known, configs, tables, is_as_made=hider is not None)
@@ -83,20 +81,21 @@ def export(
                 "key_id": None if hider is None else hider.pseudonyms.key_id,
                 "left_out": [] if hider is None else sorted(hider.left_out),
                 "policies": list(configs.policies.ids),
-                "seeds": _seeds(configs),
+                "seeds": seeds_of({name: getattr(configs, name) for name in CONFIGS_OF_A_TRACE}),
                 "environment": environment,
-                "source_hashes": _source_hashes(),
+                "source_hashes": source_hashes(),
             },
         )
     _tell(out, manifest, sha256, None if names else key_path)
 
 
 def _write_tables(
-    folder: Path, known: TraceRecords, configs: Configs, hider: Hider | None
-) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """Every table, as stored where it names nobody; frames by asset, and what the manifest says of them."""
+    folder: Path, known: TraceRecords, configs: Configs, hide: Pseudonyms | None
+) -> tuple[dict[str, pl.DataFrame], Hider | None, dict[str, Any]]:
+    """Every table, as stored where it names nobody; frames by asset, who hid them, what the manifest says."""
     import polars as pl
 
+    from hpcopt_assets.bundle.hiding import Hider
     from hpcopt_assets.contracts.bundle import TABLES as FOLDER
     from hpcopt_assets.contracts.tables import TABLES
 
@@ -105,17 +104,18 @@ def _write_tables(
         asset: pl.read_parquet(io.BytesIO(content), hive_partitioning=False)
         for asset, content in contents.items()
     }
-    entry = _entry(known.trace_id, frames["raw_trace"], configs)
-    if hider is not None:
-        excluded = {one["user"] for one in entry.get("exclude", ())}
-        hider.users = frozenset(frames["trace_jobs"]["user"].cast(pl.String).drop_nulls().unique()) | excluded
-    stated = []
+    _check_entry(known.trace_id, frames["raw_trace"], configs)
+    hider = None if hide is None else Hider.of_trace(hide, frames)
+    stated: list[dict[str, Any]] = []
     sources = frames["raw_trace"].select("sha256", "size_bytes").to_dicts()
     source_sha256 = frames["ingest_report"]["sha256"].item()
     for stored in known.tables:
         frame = frames[stored.asset]
         shown = frame if hider is None else hider.table(TABLES[stored.table], frame)
         is_as_stored = shown.equals(frame)
+        version = stored.record.data_version
+        if hider is not None and not is_as_stored:
+            version = hider.version(version)
         path = f"{FOLDER}/{stored.asset}.parquet"
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -130,11 +130,21 @@ def _write_tables(
                 "table": stored.table,
                 "path": path,
                 "rows_count": frame.height,
-                "data_version": stored.record.data_version,
+                "data_version": version,
                 "is_as_stored": is_as_stored,
             }
         )
-    return frames, {"tables": stated, "source_files": sources, "source_sha256": source_sha256}
+    return frames, hider, {"tables": stated, "source_files": sources, "source_sha256": source_sha256}
+
+
+def _lineage(
+    known: TraceRecords, tables: list[dict[str, Any]], hider: Hider | None
+) -> tuple[Materialization, ...]:
+    """The records as they leave: with pseudonyms, all hashes but those of files in the bundle are keyed."""
+    if hider is None:
+        return known.lineage
+    as_stored = {table["data_version"] for table in tables if table["is_as_stored"]}
+    return hider.lineage(known.lineage, as_stored)
 
 
 def _content(trace_id: str, stored: Stored) -> bytes:
@@ -153,8 +163,8 @@ def _content(trace_id: str, stored: Stored) -> bytes:
     return content
 
 
-def _entry(trace_id: str, raw_trace: pl.DataFrame, configs: Configs) -> dict[str, Any]:
-    """The registry's entry of the trace, which must be the one that the trace was read by."""
+def _check_entry(trace_id: str, raw_trace: pl.DataFrame, configs: Configs) -> None:
+    """EvidenceError where the registry's entry of the trace is not the one that the trace was read by."""
     entry: dict[str, Any] = json.loads(configs.traces.entry(trace_id).model_dump_json(exclude_defaults=True))
     if json.loads(raw_trace["entry"][0]) != entry:
         raise EvidenceError(
@@ -163,20 +173,16 @@ def _entry(trace_id: str, raw_trace: pl.DataFrame, configs: Configs) -> dict[str
             where=f"configs/traces.yaml, {trace_id}",
             next_step=f"Run `hpcopt run {trace_id}`, or restore the entry.",
         )
-    return entry
 
 
 def _write_configs(folder: Path, trace_id: str, configs: Configs, hider: Hider | None) -> None:
     """The decisions in force, without comments; of the registry, the trace's entry with what it inherits."""
     import yaml
 
-    from hpcopt_assets.contracts.bundle import CONFIGS
-    from hpcopt_assets.contracts.config import CONFIG_MODELS
+    from hpcopt_assets.contracts.bundle import CONFIGS, CONFIGS_OF_A_TRACE
 
     (folder / CONFIGS).mkdir()
-    for name in CONFIG_MODELS:
-        if name == NOT_OF_A_TRACE:
-            continue
+    for name in CONFIGS_OF_A_TRACE:
         content = getattr(configs, name).model_dump(mode="json")
         if name == "traces":
             entry = configs.traces.entry(trace_id).model_dump(mode="json", exclude_defaults=True)
@@ -228,30 +234,6 @@ def _write_text(folder: Path, known: TraceRecords, *, has_names: bool) -> None:
     records = json.dumps([asdict(record) for record in known.lineage], indent=1)
     (folder / LINEAGE).write_text(f"{records}\n", encoding="utf-8")
     (folder / README).write_text(readme(known.trace_id, has_names=has_names), encoding="utf-8")
-
-
-def _seeds(configs: Configs) -> dict[str, int]:
-    """Every seed that a config states, by its key."""
-
-    def within(content: Mapping[str, Any], path: str) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for key, value in content.items():
-            if isinstance(value, Mapping):
-                found |= within(value, f"{path}.{key}")
-            elif key == "seed" or key.endswith("_seed"):
-                found[f"{path}.{key}"] = value
-        return found
-
-    named = {name: model for name, model in vars(configs).items() if name != NOT_OF_A_TRACE}
-    return {
-        key: seed for name, model in named.items() for key, seed in within(model.model_dump(), name).items()
-    }
-
-
-def _source_hashes() -> dict[str, str]:
-    from hpcopt_assets.orchestration.versions import source_hash
-
-    return {room: source_hash(room) for room in ROOMS}
 
 
 def _tell(out: Path, manifest: Manifest, sha256: str, key: Path | None) -> None:

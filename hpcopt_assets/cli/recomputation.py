@@ -26,7 +26,11 @@ from hpcopt_assets.contracts.config import (
 )
 from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.forecast_config import ForecastConfig
-from hpcopt_assets.contracts.forecast_tables import ESTIMATE_ACCOUNTING, RUNTIME_ESTIMATES
+from hpcopt_assets.contracts.forecast_tables import (
+    ESTIMATE_ACCOUNTING,
+    FEATURE_SPLITS,
+    RUNTIME_ESTIMATES,
+)
 from hpcopt_assets.contracts.robustness_config import RobustnessConfig
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.contracts.stress_config import SensitivityConfig, StressConfig
@@ -35,6 +39,7 @@ from hpcopt_assets.contracts.vocabulary import CapacitySource, Unit
 from hpcopt_assets.measures.stated import capacity_of, is_synthetic, sized_jobs
 
 if TYPE_CHECKING:
+    from hpcopt_assets.forecast.jobs import Jobs
     from hpcopt_assets.measures.capacity import Capacity
     from hpcopt_assets.simulate.windows import WindowReplayer
 
@@ -85,6 +90,10 @@ class Recomputation:
         return cast("RobustnessConfig", self.config("robustness"))
 
     @cached_property
+    def forecast(self) -> ForecastConfig:
+        return cast("ForecastConfig", self.config("forecast"))
+
+    @cached_property
     def report(self) -> pl.DataFrame:
         return self.table("ingest_report")
 
@@ -104,9 +113,9 @@ class Recomputation:
         """The forecasts, where one of the policies believes them."""
         return self.table(RUNTIME_ESTIMATES.name) if any(one.is_forecasting for one in policies) else None
 
-    def accounting(self) -> pl.DataFrame:
-        """What forecasts rested on; nothing where no policy believes them."""
-        forecasting = any(one.is_forecasting for one in self.policies.policies)
+    def accounting(self, *policies: Policy) -> pl.DataFrame:
+        """What forecasts rested on; nothing where none of the policies believes them."""
+        forecasting = any(one.is_forecasting for one in policies)
         return self.table(ESTIMATE_ACCOUNTING.name) if forecasting else ESTIMATE_ACCOUNTING.empty()
 
     # --- one function a table, named in RECIPES ---
@@ -236,7 +245,7 @@ class Recomputation:
             tables=Evidence(
                 self.table("fidelity_verdicts"),
                 self.table("robustness"),
-                self.accounting(),
+                self.accounting(*self.policies.policies),
             ),
             objective=self.objective,
             is_synthetic=is_synthetic(self.report),
@@ -253,7 +262,7 @@ class Recomputation:
             schedules=self.schedules,
             capacity=self.capacity,
             objective=self.objective,
-            procs_bands=cast("ForecastConfig", self.config("forecast")).scores.procs_bands,
+            procs_bands=self.forecast.scores.procs_bands,
             is_synthetic=is_synthetic(self.report),
         )
 
@@ -277,24 +286,18 @@ class Recomputation:
             return judge.table(self.manifest.trace_id, as_it_is, made)
 
     def sensitivity(self) -> pl.DataFrame:
-        from hpcopt_assets.claims.sensitivity import Replays, judge_sensitivity
+        from hpcopt_assets.claims.sensitivity import judge_sensitivity
         from hpcopt_assets.orchestration.cores import cores
-        from hpcopt_assets.simulate.world import World
+        from hpcopt_assets.simulate.world import worlds
 
-        candidates, jobs = self.policies.candidates, self.jobs
-        estimates = self.estimates(*candidates)
-
-        def world(capacity: Capacity, widest: int | None) -> Replays:
-            fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
-            return World(fitting, capacity, estimates).schedule
-
+        candidates = self.policies.candidates
         with ThreadPoolExecutor(cores("all")) as pool:
             return judge_sensitivity(
                 trace_id=self.manifest.trace_id,
-                worlds=world,
+                worlds=worlds(self.jobs, self.estimates(*candidates)),
                 policies=candidates,
                 capacity=self.capacity,
-                accounting=self.accounting(),
+                accounting=self.accounting(*candidates),
                 objective=self.objective,
                 settings=cast("SensitivityConfig", self.config("sensitivity")).settings,
                 executor=pool,
@@ -304,6 +307,27 @@ class Recomputation:
         from hpcopt_assets.features.jobs import job_features
 
         return job_features(self.jobs, self.report["timezone"].item())
+
+    def feature_splits(self) -> pl.DataFrame:
+        from hpcopt_assets.forecast.splits import feature_splits
+
+        return feature_splits(self.manifest.trace_id, self._featured(), self.forecast.splits)
+
+    def forecast_scores(self) -> pl.DataFrame:
+        from hpcopt_assets.forecast.scores import forecast_scores
+        from hpcopt_assets.forecast.splits import made_folds
+
+        folds = made_folds(self.table(FEATURE_SPLITS.name))
+        estimates = self.table(RUNTIME_ESTIMATES.name)
+        return forecast_scores(
+            self.manifest.trace_id, self._featured(), folds, estimates, self.forecast.scores
+        )
+
+    def _featured(self) -> Jobs:
+        """The jobs as forecasts see them."""
+        from hpcopt_assets.forecast.jobs import Jobs
+
+        return Jobs.of(self.table("job_features"), self.table("trace_jobs"), self.report["timezone"].item())
 
     def trace_profile(self) -> pl.DataFrame:
         from hpcopt_assets.profile.trace import profile_trace
@@ -322,6 +346,8 @@ Recipe = Callable[[Recomputation], pl.DataFrame]
 RECIPES: Mapping[str, Recipe] = {
     "trace_profile": Recomputation.trace_profile,
     "job_features": Recomputation.job_features,
+    "feature_splits": Recomputation.feature_splits,
+    "forecast_scores": Recomputation.forecast_scores,
     "invariant_report": Recomputation.invariant_report,
     "replay_measures": Recomputation.replay_measures,
     "estimate_accounting": Recomputation.estimate_accounting,

@@ -1,56 +1,63 @@
 """What a bundle's tables come to when they are computed again.
 
 In:  a bundle whose files are those of its manifest.   Out: a `Finding` for every table, and for the dossier.
-Not here: how a table is computed (recomputation.py), and how two are compared (bundle/comparing.py).
+Not here: how a table is computed (recomputation.py), how two are compared (bundle/comparing.py), and what
+needs no computing (consistency.py).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from hpcopt_assets.bundle.comparing import Finding, State, compare
 from hpcopt_assets.bundle.reading import read_lineage
+from hpcopt_assets.cli.consistency import NOT_COMPUTED, SAYS_OF_ITSELF, SHAKEN
 from hpcopt_assets.cli.recomputation import LONG_RECIPES, RECIPES, Recomputation
 from hpcopt_assets.contracts.bundle import DOSSIER, REPLAY, Manifest
 from hpcopt_assets.contracts.errors import HpcoptError
-from hpcopt_assets.contracts.forecast_tables import RUNTIME_ESTIMATES
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.contracts.sentences import plural
 from hpcopt_assets.contracts.tables import TABLES
 from hpcopt_assets.measures.stated import is_synthetic
 
-SHAKEN = SHAKEN_MEASURES.name
-FIRST_FILE = f"{DOSSIER}/dossier.md"
-NOT_COMPUTED = {
-    **dict.fromkeys(
-        ("raw_trace", "trace_jobs", "trace_rejects", "ingest_report"),
-        "read from the log, which is not in the bundle",
-    ),
-    **dict.fromkeys(
-        ("feature_splits", "runtime_model", "runtime_importance", RUNTIME_ESTIMATES.name, "forecast_scores"),
-        "models are not fitted again, nor run; replays take their estimates as they stand here",
-    ),
-}
+if TYPE_CHECKING:
+    from hpcopt_assets.dossier.finished import Dossier
+
+TEXT, PAGE, DATA = (f"{DOSSIER}/dossier.{kind}" for kind in ("md", "html", "json"))
+FIGURES = f"{DOSSIER}/figures"
+DRAWING = re.compile(rb"<svg\b.*?</svg>", re.DOTALL)
+# Figures have no figures within.
+HASH_OF_DRAWING = re.compile(
+    rb'(?<="substance_sha256": ")[0-9a-f]{64}|(?<=\.svg",\n   "sha256": ")[0-9a-f]{64}'
+)
+# In a dossier's data: of a figure, or of all that is told, figures included.
+MADE_OTHERWISE = "is not what the tables of the bundle make of it"
 
 
-def recompute(folder: Path, manifest: Manifest, replicas: int | None) -> Iterator[Finding]:
-    """A finding for every table, those that were expected and are not there too, then lineage and dossier.
+def recompute(
+    folder: Path, manifest: Manifest, replicas: int | None, drawing: np.random.Generator
+) -> Iterator[Finding]:
+    """A finding for every table, then for what the bundle says of itself, then for its dossier.
 
     Each table is computed from the bundle's own tables, so that one that differs does not take others with
-    it. `replicas`: how many shaken replicas are replayed; None for all, and for what else takes long.
+    it. `replicas`: how many shaken replicas are drawn and replayed; None for all, and for what else is long.
     """
     work = Recomputation(folder, manifest)
     for asset in dict.fromkeys([table.asset for table in manifest.tables]):
-        yield _guarded(asset, partial(_table, work, asset, replicas))
-    yield _guarded("what there must be", partial(_complete, work))
-    yield _guarded("lineage.json", partial(_lineage, work))
-    yield _guarded(DOSSIER, partial(_dossier, work))
+        yield _guarded(asset, partial(_table, work, asset, replicas, drawing))
+    for what, check in SAYS_OF_ITSELF.items():
+        yield _guarded(what, partial(check, work))
+    rendered = cache(partial(_rendered, work))
+    yield _guarded(DOSSIER, partial(_dossier, work, rendered))
+    yield _guarded(FIGURES, partial(_figures, work, rendered))
 
 
 def _guarded(what: str, check: Callable[[], Finding]) -> Finding:
@@ -62,7 +69,7 @@ def _guarded(what: str, check: Callable[[], Finding]) -> Finding:
         return Finding(what, State.DIFFERS, f"cannot be computed again: {' '.join(said.split())}")
 
 
-def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
+def _table(work: Recomputation, asset: str, replicas: int | None, drawing: np.random.Generator) -> Finding:
     stated = work.manifest.table_of(asset)
     if stated is None or stated.table not in TABLES:
         # A table that a later version added; its bytes are those of the manifest.
@@ -75,7 +82,7 @@ def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
         starts = int(given["start_s"].is_not_null().sum())
         return compare(asset, contract, given, work.replayed(policy), plural(starts, "start"))
     if asset == SHAKEN:
-        return _shaken(work, given, replicas)
+        return _shaken(work, given, replicas, drawing)
     if asset in LONG_RECIPES and replicas is not None:
         return Finding(asset, State.NOT_CHECKED, "dozens of replays under every policy, made with --full")
     if asset in LONG_RECIPES:
@@ -87,13 +94,15 @@ def _table(work: Recomputation, asset: str, replicas: int | None) -> Finding:
     )
 
 
-def _shaken(work: Recomputation, given: pl.DataFrame, replicas: int | None) -> Finding:
-    """Some replicas, spread over all; the rows of the others are only hashed and used."""
+def _shaken(
+    work: Recomputation, given: pl.DataFrame, replicas: int | None, drawing: np.random.Generator
+) -> Finding:
+    """Some replicas, drawn from all; the rows of the others are only hashed and used."""
     from hpcopt_assets.simulate.replicas import replicas_count
 
     count = replicas_count(work.robust.shaking, is_synthetic=is_synthetic(work.report))
     asked = count if replicas is None else min(replicas, count)
-    only = np.linspace(0, count - 1, asked, dtype=np.int64).tolist()
+    only = np.sort(drawing.choice(count, asked, replace=False)).tolist()
     numbers = f"all {count:,} replicas"
     if asked < count:
         numbers = f"replicas {', '.join(map(str, only))} of {count:,}, counted from 0"
@@ -101,66 +110,53 @@ def _shaken(work: Recomputation, given: pl.DataFrame, replicas: int | None) -> F
     return compare(SHAKEN, SHAKEN_MEASURES, shown, work.shaken_measures(only), numbers)
 
 
-def _complete(work: Recomputation) -> Finding:
-    """Tables and replays that a bundle must have, for without them nothing else would miss them."""
-    needed = [f"{REPLAY}/{policy_id}" for policy_id in work.policies.ids]
-    needed += [name for name in (*RECIPES, *LONG_RECIPES, SHAKEN, *NOT_COMPUTED) if name not in needed]
-    missing = [asset for asset in needed if work.manifest.table_of(asset) is None]
-    if missing or work.manifest.policies != work.policies.ids:
-        what = f"no table of {', '.join(missing)}" if missing else "other policies than configs/policies.yaml"
-        return Finding("what there must be", State.DIFFERS, f"the manifest has {what}")
-    return Finding(
-        "what there must be", State.AGREES, f"{plural(len(needed), 'table')}, each in the manifest"
-    )
-
-
-def _lineage(work: Recomputation) -> Finding:
-    """Whether manifest, raw trace and records agree on what was made from what."""
-    records = read_lineage(work.folder)
-    known = {record.record_id: record for record in records}
-    latest = {record.asset: record for record in records}  # they ascend
-    trouble = [
-        f"{table.asset} has data version {table.data_version[:12]}, its record says otherwise"
-        for table in work.manifest.tables
-        if table.asset not in latest or latest[table.asset].data_version != table.data_version
-    ]
-    for record in records:
-        for source in record.inputs:
-            made = known.get(source.record_id or -1)
-            if made is None or made.data_version != source.data_version or made.asset != source.asset:
-                trouble.append(f"{record.asset} was made from a {source.asset} that has no record")
-    raw = work.table("raw_trace").select("sha256", "size_bytes").rows()
-    if raw != [(file.sha256, file.size_bytes) for file in work.manifest.source_files]:
-        trouble.append("raw_trace and the manifest state other hashes of the raw files")
-    if work.report["sha256"].item() != work.manifest.source_sha256:
-        trouble.append("ingest_report and the manifest state other hashes of the raw trace")
-    if trouble:
-        return Finding("lineage.json", State.DIFFERS, f"{plural(len(trouble), 'fault')}; first: {trouble[0]}")
-    return Finding(
-        "lineage.json",
-        State.AGREES,
-        f"{plural(len(records), 'record')}, each with its inputs; every table is the latest",
-    )
-
-
-def _dossier(work: Recomputation) -> Finding:
-    """The text again, word for word; pictures and page only where the same matplotlib draws them."""
+def _rendered(work: Recomputation) -> Dossier:
+    """The dossier of the bundle's tables, as this program and its matplotlib make it."""
     from hpcopt_assets.cli.rendering import render
     from hpcopt_assets.dossier.evidence import DECISIONS
 
     tables = {table.asset: work.table(table.asset) for table in work.manifest.tables if table.table in TABLES}
-    records = read_lineage(work.folder)
     decisions = {name: work.config(name) for name in DECISIONS}
-    made = render(work.manifest.trace_id, tables, decisions, records, work.manifest.environment)
-    files = {FIRST_FILE: made.markdown}
-    draws_alike = version("matplotlib") == work.manifest.environment.get("matplotlib")
-    if draws_alike:
-        files[f"{DOSSIER}/dossier.html"] = made.html
-        files[f"{DOSSIER}/dossier.json"] = made.json
-        files |= {f"{DOSSIER}/figures/{name}": svg for name, svg in made.figures.items()}
+    records = read_lineage(work.folder)
+    return render(work.manifest.trace_id, tables, decisions, records, work.manifest.environment)
+
+
+def _dossier(work: Recomputation, rendered: Callable[[], Dossier]) -> Finding:
+    """The texts again, byte for byte: page and data without their figures; and no other file beside them."""
+    made = rendered()
+    figures = {f"{FIGURES}/{name}" for name in made.figures}
+    stated = {file.path for file in work.manifest.files if file.path.startswith(f"{DOSSIER}/")}
+    known = {TEXT, PAGE, DATA, *figures}
+    if stated != known:
+        other = min(stated ^ known)
+        said = f"{other} is {'no part of it' if other in stated else 'missing'}"
+        return Finding(DOSSIER, State.DIFFERS, said)
+    nothing = re.compile(b"(?!)")
+    for path, text, drawn in (
+        (TEXT, made.markdown, nothing),
+        (PAGE, made.html, DRAWING),
+        (DATA, made.json, HASH_OF_DRAWING),
+    ):
+        given = (work.folder / path).read_bytes()
+        if drawn.sub(b"", given) != drawn.sub(b"", text.encode()):
+            return Finding(DOSSIER, State.DIFFERS, f"{path} {MADE_OTHERWISE}")
+    return Finding(
+        DOSSIER, State.AGREES, f"{TEXT} and, without their figures, {PAGE} and {DATA}, byte for byte"
+    )
+
+
+def _figures(work: Recomputation, rendered: Callable[[], Dossier]) -> Finding:
+    """The figures again, in files, in the page and by their hashes; another matplotlib draws others."""
+    there, here = work.manifest.environment.get("matplotlib", "unknown"), version("matplotlib")
+    if there != here:
+        note = f"matplotlib {there} drew them, here is {here}: look at what they show with care"
+        return Finding(FIGURES, State.NOT_CHECKED, note)
+    made = rendered()
+    files = {PAGE: made.html, DATA: made.json}
+    files |= {f"{FIGURES}/{name}": svg for name, svg in made.figures.items()}
     for path, text in files.items():
-        file = work.folder / path
-        if not file.is_file() or file.read_bytes() != text.encode():
-            return Finding(DOSSIER, State.DIFFERS, f"{path} is not what the tables of the bundle make of it")
-    rest = "" if draws_alike else "; page and figures not checked, for another matplotlib drew them"
-    return Finding(DOSSIER, State.AGREES, f"{plural(len(files), 'file')}, byte for byte{rest}")
+        if (work.folder / path).read_bytes() != text.encode():
+            return Finding(FIGURES, State.DIFFERS, f"{path} {MADE_OTHERWISE}")
+    return Finding(
+        FIGURES, State.AGREES, f"{plural(len(made.figures), 'figure')}, in the page too, byte for byte"
+    )

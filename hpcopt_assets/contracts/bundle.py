@@ -6,11 +6,13 @@ Not here: writing and checking bundles (bundle/).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import BaseModel, Field, NonNegativeInt, model_validator
 
 from hpcopt_assets.contracts.columns import BYTES_MAX, COUNT_MAX
+from hpcopt_assets.contracts.config import CONFIG_MODELS
 from hpcopt_assets.contracts.frozen import Frozen, PolicyId, Words
 from hpcopt_assets.contracts.traces_config import Sha256, TraceId
 
@@ -19,6 +21,8 @@ MANIFEST, SUMS, LINEAGE = "manifest.json", "SHA256SUMS", "lineage.json"
 TABLES, CONFIGS, DOSSIER, README = "tables", "configs", "dossier", "README.md"
 REPLAY = "replay"
 # Asset replay/<policy> makes a table replay_schedule.
+CONFIGS_OF_A_TRACE = tuple(name for name in CONFIG_MODELS if name != "placement")
+# That one no table of a trace rests on; it may name paths.
 UNHASHED = "0" * 64
 # Stands in the manifest's own hash while that is taken.
 FILES_MAX = 10_000
@@ -46,7 +50,7 @@ class BundleTable(Frozen):
     path: BundlePath
     rows_count: Annotated[int, Field(ge=0, le=COUNT_MAX)]
     data_version: Sha256
-    # SHA-256 of the table as the store has it and lineage.json records it.
+    # SHA-256 of the table as the store has it and lineage.json records it; keyed where the file is another.
     is_as_stored: bool
     # Whether the bundle's file is that very one. It is not where names were replaced or text left out.
 
@@ -78,7 +82,7 @@ class Manifest(Frozen):
     # Key of a config -> the seed that was in force.
     environment: dict[str, str]
     # Versions of what computes the numbers, where the bundle was made.
-    source_hashes: dict[str, Sha256]
+    source_hashes: dict[Annotated[str, Field(pattern=r"^[a-z_]{1,64}$")], Sha256]
     # Room or floor of this program -> hash of its source.
     tables: tuple[BundleTable, ...]
     files: Annotated[tuple[BundleFile, ...], Field(max_length=FILES_MAX)]
@@ -111,6 +115,23 @@ class Manifest(Frozen):
     def table_of(self, asset: str) -> BundleTable | None:
         """The table that an asset made, or None."""
         return next((table for table in self.tables if table.asset == asset), None)
+
+
+def seeds_of(configs: Mapping[str, BaseModel]) -> dict[str, int]:
+    """Every seed that a config states, by its key, such as `robustness.shaking.seed`; configs by name."""
+
+    def within(content: Mapping[str, Any], path: str) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for key, value in content.items():
+            if isinstance(value, Mapping):
+                found |= within(value, f"{path}.{key}")
+            elif key == "seed" or key.endswith("_seed"):
+                found[f"{path}.{key}"] = value
+        return found
+
+    return {
+        key: seed for name, model in configs.items() for key, seed in within(model.model_dump(), name).items()
+    }
 
 
 def manifest_json_schema() -> dict[str, Any]:

@@ -28,8 +28,12 @@ def reader_has_gone() -> int:
 
 def complain(text: str) -> None:
     """One line on standard error; characters that would break the line are escaped."""
-    line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-    sys.stderr.write(f"hpcopt: {line}\n")
+    sys.stderr.write(f"hpcopt: {one_line(text)}\n")
+
+
+def one_line(text: str) -> str:
+    """Text of others as one line: characters that break a line, or command a terminal, are escaped."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def plural(count: int, noun: str) -> str:

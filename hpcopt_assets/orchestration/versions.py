@@ -7,6 +7,7 @@ Not here: what made a stored table (provenance.py).
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +26,13 @@ RECORDED_PACKAGES = (
 )
 
 
+ROOMS = (
+    *("contracts", "measures", "plots", "ingest", "profile", "features", "forecast"),
+    *("simulate", "fidelity", "claims", "stress", "dossier"),
+)
+# What computes the results of a trace.
+
+
 @cache
 def source_hash(folder: str) -> str:
     """SHA-256 over the names and bytes of the Python files of one room or floor."""
@@ -34,9 +42,17 @@ def source_hash(folder: str) -> str:
     return digest.hexdigest()
 
 
+def source_hashes() -> dict[str, str]:
+    """Room or floor -> hash of its source."""
+    return {room: source_hash(room) for room in ROOMS}
+
+
 def environment() -> dict[str, str]:
-    """Versions of what computes the numbers."""
+    """Versions of what computes the numbers; a package that is not installed is not among them."""
     import platform
 
     versions = {"python": platform.python_version(), "machine": platform.machine()}
-    return versions | {name: metadata.version(name) for name in ("hpcopt-assets", *RECORDED_PACKAGES)}
+    for name in ("hpcopt-assets", *RECORDED_PACKAGES):
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions

@@ -6,6 +6,8 @@ Not here: how worlds differ (stress/, claims/sensitivity.py), and what is said o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from hpcopt_assets.contracts.config import Policy
@@ -37,3 +39,15 @@ class World:
         schedule = self.schedule(policy)
         believed = self._estimates if policy.is_forecasting else None
         return schedule, check_schedule(self._jobs, schedule, policy, self._capacity, believed)
+
+
+def worlds(
+    jobs: pl.DataFrame, estimates: pl.DataFrame | None
+) -> Callable[[Capacity, int | None], Callable[[Policy], pl.DataFrame]]:
+    """What replays the jobs on a machine: all of them, or those that are no wider than so many processors."""
+
+    def world(capacity: Capacity, widest: int | None) -> Callable[[Policy], pl.DataFrame]:
+        fitting = jobs if widest is None else jobs.remove(pl.col("procs") > widest)
+        return World(fitting, capacity, estimates).schedule
+
+    return world

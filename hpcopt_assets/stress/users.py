@@ -15,19 +15,20 @@ from hpcopt_assets.stress.statistics import Obstacle, counts
 def user_skew(jobs: pl.DataFrame, factor: float, capacity: Capacity, seed: tuple[int, ...]) -> pl.DataFrame:
     """The jobs with the share of the user who has most of them `factor` times what it is.
 
-    Others' jobs become that user's: those of users in a random order, all of each, of the last as many as are
-    missing, the earliest first. Group and account are that user's, too. Where that would take more than there
-    are, or nobody's user is known, `Obstacle`.
+    Others' jobs become that user's (of equals, the first to appear): those of users in a random order, all of
+    each, of the last as many as are missing, the earliest first. Group and account are that user's, too.
+    `Obstacle` where that would take more than there are, or nobody's user is known.
     """
     counted = jobs.select(counts(capacity) & pl.col("user").is_not_null()).to_series()
-    held = jobs.filter(counted)["user"].value_counts().sort("count", "user", descending=[True, False])
+    held = jobs.filter(counted).group_by("user", maintain_order=True).len()
+    # As they first appear and not by name: what comes out must not depend on what people are called.
     if held.is_empty():
         raise Obstacle("no job has a known user")
-    largest, own = held.row(0)
-    total, wanted = int(held["count"].sum()), round(factor * own)
+    largest, own = held.row(int(held["len"].to_numpy().argmax()))
+    total, wanted = int(held["len"].sum()), round(factor * own)
     if wanted > total:
         raise Obstacle(f"{factor:g} times {own:,} jobs of one user: all users have {total:,}")
-    others = held["user"].slice(1).sort()
+    others = held["user"].filter(held["user"] != largest)
     order = np.random.default_rng(seed).permutation(others.len())
     places = pl.DataFrame({"user": others.gather(order), "turn": np.arange(others.len())})
     turns = (

@@ -56,8 +56,14 @@ def test_a_word_of_ours_that_is_somebodys_name_is_no_difference() -> None:
         return pl.DataFrame(list(enumerate(reasons)), schema=table.polars_schema(), orient="row")
 
     hidden = "1 user user_0123456789abcdef longer (1 h)"
-    assert compare("made", table, said(hidden), said("1 user waits longer (1 h)")).state is State.AGREES
+    found = compare("made", table, said(hidden), said("1 user waits longer (1 h)"))
+    assert (found.state, found.note) == (
+        State.AGREES,
+        "1 row, 1 sentence but for a pseudonym in place of a word",
+    )
     for other in (
+        "1 user waits, and so FAIL longer (1 h)",
+        "1 user waits\nlonger longer (1 h)",
         "1 user waits longer (2 h)",
         "1 waits longer (1 h)",
         "2 user waits longer (1 h)",
@@ -71,4 +77,4 @@ def test_rounding_is_told_and_no_difference() -> None:
     again = frame(("a", 1, 1.0 + 1e-12), ("b", None, None), ("c", 3, 1e-15))
     found = compare("made", TABLE, GIVEN, again)
     assert found.state is State.AGREES
-    assert "1e-09 of their size only" in found.note
+    assert "some numbers to 1e-09 (of their size, where above 1) only" in found.note

@@ -13,6 +13,7 @@ from hpcopt_assets.bundle.hiding import LEFT_OUT, Hider
 from hpcopt_assets.bundle.key import Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds
+from hpcopt_assets.contracts.lineage import InputVersion, Materialization
 from hpcopt_assets.contracts.makers import text
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
@@ -103,6 +104,24 @@ def test_an_entry_keeps_facts_and_loses_prose_and_excluded_users() -> None:
     assert kept == {"capacity_procs": 8, "exclude": [entry["exclude"][0] | {"user": hidden("bob")}]}
     assert one.left_out == {"raw_trace.entry.url", "raw_trace.entry.note", "raw_trace.entry.licence"}
     assert "bob" not in str(made.rows())
+
+
+def test_hashes_of_what_names_people_are_keyed_wherever_they_stand() -> None:
+    named, plain = "a" * 64, "b" * 64
+    inputs = (
+        InputVersion("trace_jobs", 1, named),
+        InputVersion("report", 2, plain),
+        InputVersion("x", 3, None),
+    )
+    records = tuple(
+        Materialization(asset, "made", number, 0.0, "run", "code", version, 1, inputs)
+        for number, (asset, version) in enumerate((("trace_jobs", named), ("report", plain), ("x", None)))
+    )
+    keyed = KEY.version(named)
+    made = hider().lineage(records, {plain})
+    assert [record.data_version for record in made] == [keyed, plain, None]
+    assert all([each.data_version for each in one.inputs] == [keyed, plain, None] for one in made)
+    assert [(one.asset, one.record_id) for one in made] == [(one.asset, one.record_id) for one in records]
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,8 @@ def test_a_manifest_names_nothing_outside_of_its_folder(
         ({"names": "none"}, "names"),
         ({"foreign": 1}, "foreign"),
         ({"trace_id": "../up"}, "trace_id"),
+        ({"source_hashes": {"/usr/lib": "a" * 64}}, "source_hashes"),
+        ({"source_hashes": {"../bundle": "a" * 64}}, "source_hashes"),
         ({"files": []}, "not among the files"),
         ({"files": [{"path": "a", "sha256": "a" * 64, "size_bytes": -1}]}, "size_bytes"),
         ({"files": [{"path": "a", "sha256": "a" * 64, "size_bytes": 1}] * 2}, "more than once"),
@@ -184,6 +186,55 @@ def test_what_is_no_json_is_named(bundle: Path, content: bytes) -> None:
     manifest, problems = check(bundle)
     assert manifest is None
     assert {problem.file for problem in problems} == {MANIFEST}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"trace_id": "made"', '"trace_id": "made", "trace_id": "made"'),
+        ('"names": "pseudonyms"', '"names": "kept", "names": "pseudonyms"'),
+        ('"numpy": "2"', '"numpy": "1", "numpy": "2"'),
+        ('shaking.seed": 17', 'shaking.seed": NaN'),
+        ('shaking.seed": 17', 'shaking.seed": Infinity'),
+    ],
+)
+def test_a_manifest_that_another_reader_would_read_otherwise_is_refused(
+    bundle: Path, old: str, new: str
+) -> None:
+    """Some take the first of two values, some the last, some stop at what is no number."""
+    content = (bundle / MANIFEST).read_text()
+    assert content.count(old) == 1
+    (bundle / MANIFEST).write_text(content.replace(old, new))
+    manifest, problems = check(bundle)
+    assert manifest is None
+    assert any("is no JSON" in problem.what for problem in problems)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_cannot_be_read_is_named(bundle: Path, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = os.open
+
+    def refused(path: Path, *rest: int) -> int:
+        if Path(path) == bundle / file:
+            raise PermissionError(13, "Permission denied", str(path))
+        return honest(path, *rest)
+
+    monkeypatch.setattr(os, "open", refused)
+    assert [problem for problem in check(bundle)[1] if problem.file == file] == [
+        (file, "cannot be read: permission denied")
+    ]
+
+
+def test_a_folder_that_cannot_be_read_is_named(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = os.scandir
+
+    def refused(path: Path) -> Any:
+        if Path(path) == bundle / "configs":
+            raise PermissionError(13, "Permission denied", str(path))
+        return honest(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert named(bundle) == {"configs/", "configs/made.yaml"}
 
 
 def test_a_huge_manifest_is_not_read(bundle: Path) -> None:

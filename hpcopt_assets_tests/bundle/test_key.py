@@ -74,6 +74,13 @@ def test_a_user_and_an_account_of_one_name_cannot_be_told_to_belong_together() -
     assert len(digits) == 3
 
 
+def test_a_hash_of_names_says_only_whether_two_contents_are_one() -> None:
+    made = ONE.version("a" * 64)
+    assert re.fullmatch("[0-9a-f]{64}", made)
+    assert made == ONE.version("a" * 64)
+    assert len({made, ONE.version("b" * 64), OTHER.version("a" * 64), "a" * 64}) == 4
+
+
 def test_columns_keep_nulls_and_places_whatever_their_type() -> None:
     names = pl.Series("user", ["b", None, "a", "b"])
     made = [None if name is None else ONE.of(Holds.USER, name) for name in names]

@@ -1,4 +1,4 @@
-"""Whatever people are called, they are served alike: no replay, no measure depends on names or their order.
+"""Whatever people are called, they are served alike: no replay, no measure, no stress depends on names.
 
 A bundle's tables are computed again from pseudonyms, and must come out to the last digit.
 """
@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcopt_assets.contracts.config import MeasuresConfig, ProfileConfig
+from hpcopt_assets.contracts.stress_config import StressConfig
+from hpcopt_assets.contracts.stress_words import StressScenario
 from hpcopt_assets.contracts.vocabulary import Window
 from hpcopt_assets.features.jobs import job_features
 from hpcopt_assets.measures.capacity import Capacity
@@ -19,6 +21,9 @@ from hpcopt_assets.orchestration.configs import load_config
 from hpcopt_assets.orchestration.project import CHECKOUT
 from hpcopt_assets.profile.trace import profile_trace
 from hpcopt_assets.simulate.engine import replay
+from hpcopt_assets.stress.cases import stress
+from hpcopt_assets.stress.statistics import Obstacle
+from hpcopt_assets_tests.schedules import shipped
 from hpcopt_assets_tests.simulate.strategies import ANY_POLICY, CAPACITY, forecasts, recorded_jobs
 
 MEASURES = MeasuresConfig(
@@ -30,6 +35,7 @@ MEASURES = MeasuresConfig(
     queue_sample_s=60,
 )
 PROFILE = load_config(CHECKOUT / "configs", "profile")
+SCENARIOS = shipped(StressConfig).scenarios
 OTHERWISE = st.permutations(["a", "m", "z"])
 # What u, v, w are called instead: every order of names occurs.
 
@@ -66,3 +72,21 @@ def test_profiles_and_features_are_the_same_but_for_the_names(jobs, names) -> No
     assert renamed(profiles[0], names).equals(profiles[1])
     features = [job_features(frame, None) for frame in (jobs, renamed(jobs, names))]
     assert features[0].equals(features[1])
+
+
+@settings(max_examples=100, deadline=None)
+@given(jobs=recorded_jobs(min_size=4), names=OTHERWISE, scenario=st.sampled_from(StressScenario))
+def test_stressed_traces_are_the_same_but_for_the_names(jobs, names, scenario) -> None:
+    """Every user may be the one who becomes greedier, and everybody else the one who gives jobs up."""
+
+    def stressed(frame: pl.DataFrame) -> pl.DataFrame | str:
+        try:
+            return stress(frame, scenario, 1.3, Capacity(CAPACITY), SCENARIOS)[0]
+        except Obstacle as obstacle:
+            return str(obstacle)
+
+    one, other = stressed(jobs), stressed(renamed(jobs, names))
+    if isinstance(one, str) or isinstance(other, str):
+        assert one == other
+    else:
+        assert renamed(one, names).equals(other)

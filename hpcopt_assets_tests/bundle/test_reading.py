@@ -57,6 +57,36 @@ def test_what_is_no_parquet_is_refused(made: tuple[Path, Manifest, BundleTable],
         read_table(*made)
 
 
+@pytest.mark.parametrize(
+    "error", [pl.exceptions.PanicException("made"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "made")]
+)
+def test_pages_that_make_the_reader_panic_are_refused(
+    made: tuple[Path, Manifest, BundleTable], monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def panic(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(InputError, match="a parquet file"):
+        read_table(*made)
+
+
+def test_bytes_changed_by_whoever_made_the_hashes_never_end_the_command(
+    made: tuple[Path, Manifest, BundleTable],
+) -> None:
+    """Here and there a byte, of pages and of what is said of them: its table is read or refused."""
+    folder, _, stated = made
+    content = (folder / stated.path).read_bytes()
+    refused = 0
+    for at in range(0, len(content), 97):
+        (folder / stated.path).write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
+        try:
+            read_table(*made)
+        except InputError:
+            refused += 1
+    assert refused
+
+
 @pytest.mark.parametrize("limit", ["ROWS_MAX", "EXPANDED_BYTES_MAX"])
 def test_a_table_that_expands_beyond_bounds_is_not_read(
     made: tuple[Path, Manifest, BundleTable], monkeypatch: pytest.MonkeyPatch, limit: str
@@ -77,7 +107,9 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x]\n" + "".join(
     ("content", "said"),
     [
         (BOMB, "aliases"),
-        ("a: " + "[" * 20_000, "YAML"),
+        ("a: " + "[" * 1_999, "YAML"),
+        ("a: " + "[" * 2_001, "many brackets"),
+        ("a: " + "[{" * 500_000, "many brackets"),
         ("a: !!python/object/apply:os.system [true]\nb: *c", "YAML"),
         ("a: [", "YAML"),
         ("#" * (2**20 + 1), "at most"),
@@ -107,7 +139,10 @@ def test_a_config_that_is_not_there_is_refused(tmp_path: Path) -> None:
         check_config(tmp_path, "policies")
 
 
-@pytest.mark.parametrize("content", ["{}", "[1]", '[{"asset": 1}]', "[" * 100_000, "", '[{"inputs": 3}]'])
+@pytest.mark.parametrize(
+    "content",
+    ["{}", "[1]", '[{"asset": 1}]', "[" * 100_000, "", '[{"inputs": 3}]', '[{"inputs": [], "at_s": NaN}]'],
+)
 def test_a_lineage_of_anything_else_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "lineage.json").write_text(content)
     if content == "{}":

@@ -8,8 +8,10 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,6 +59,7 @@ def write_site(project: Project, jobs: int = 600) -> None:
     shipped["policies"] = [each for each in shipped["policies"] if each["id"] in POLICIES]
     (project.configs / "policies.yaml").write_text(yaml.safe_dump(shipped), encoding="utf-8")
     few_replicas(project)
+    _stress_small_traces(project)
     registry = yaml.safe_load((project.configs / "traces.yaml").read_text(encoding="utf-8"))
     registry["traces"][SITE] = PROJECT_OF | {
         "capacity_procs": 16,
@@ -82,6 +85,14 @@ def few_replicas(project: Project) -> None:
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     few = content["intervals"]["min_replicas"]
     content["shaking"]["replicas"] = dict.fromkeys(content["shaking"]["replicas"], few)
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+
+
+def _stress_small_traces(project: Project) -> None:
+    """Else a trace of this size is not stressed at all, and nothing would be computed again."""
+    path = project.configs / "stress.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content["scenarios"]["min_jobs"] = 100
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
 
 
@@ -128,23 +139,36 @@ def _lasting(seconds: int) -> str:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
+BASE64 = re.compile(rb"[A-Za-z0-9+/]{16,}={0,2}")
+
+
 def spellings(name: str) -> set[bytes]:
     """How a name may stand in a file: as it is, and as JSON, HTML, YAML, an address or UTF-16 write it."""
     texts = {
-        name,
-        json.dumps(name)[1:-1],
-        html.escape(name),
-        quote(name),
-        yaml.safe_dump(name).strip().strip("'\""),
-        repr(name)[1:-1],
+        text
+        for case in (name, name.lower(), name.upper())
+        for text in (
+            case,
+            json.dumps(case)[1:-1],
+            html.escape(case),
+            quote(case),
+            yaml.safe_dump(case).strip().strip("'\""),
+            repr(case)[1:-1],
+        )
     }
-    spelt = {text.encode() for text in texts} | {name.encode("utf-16-le"), name.encode("utf-16-be")}
+    spelt = {text.encode(code) for text in texts for code in ("utf-8", "utf-16-le", "utf-16-be")}
     return spelt | {text.lower() for text in spelt}
 
 
 def texts_of(path: Path) -> Iterator[bytes]:
-    """Everything that a file says: its bytes and, of parquet, every cell, statistic and word of metadata."""
-    yield path.read_bytes()
+    """Everything that a file says: its bytes, what stands there in base64 and, of parquet, what is packed.
+
+    That is every cell, statistic, word of metadata and entry of a dictionary, whether a cell has it or not.
+    """
+    content = path.read_bytes()
+    yield content
+    for run in BASE64.findall(content):
+        yield b64decode(run[: len(run) // 4 * 4])
     if path.suffix != ".parquet":
         return
     frame = pl.read_parquet(path, hive_partitioning=False)
@@ -154,7 +178,12 @@ def texts_of(path: Path) -> Iterator[bytes]:
             if frame[column].dtype == pl.String
             else frame[column]
         ):
-            yield value if isinstance(value, bytes) else str(value).encode()
+            plain = value.to_list() if isinstance(value, pl.Series) else value
+            yield plain if isinstance(plain, bytes) else str(plain).encode()
+    texts = [column for column in frame.columns if frame[column].dtype == pl.String]
+    for column in pq.read_table(path, columns=texts, read_dictionary=texts, partitioning=None).columns:
+        for chunk in column.chunks:
+            yield "\0".join(str(each) for each in chunk.dictionary.to_pylist()).encode()
     with pq.ParquetFile(path) as file:
         yield str(file.metadata.metadata).encode()
         yield str(file.schema_arrow).encode()

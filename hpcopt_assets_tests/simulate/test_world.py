@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from hpcopt_assets.measures.capacity import Capacity
 from hpcopt_assets.simulate.engine import replay
 from hpcopt_assets.simulate.invariants import check_schedule
 from hpcopt_assets.simulate.scenario import Scenario
-from hpcopt_assets.simulate.world import World
+from hpcopt_assets.simulate.world import World, worlds
 from hpcopt_assets_tests.simulate.strategies import ANY_POLICY, CAPACITY, capacity_steps, forecasts, jobs
 
 
@@ -29,3 +30,13 @@ def test_it_is_the_replay_of_each_policy(frame, policies, steps):
         assert report.equals(check_schedule(frame, plain, policy, machine, estimates))
     validate(REPLAY_SCHEDULE, schedule)
     validate(INVARIANT_REPORT, report)
+
+
+@given(jobs(), ANY_POLICY, st.integers(1, CAPACITY))
+@settings(deadline=None, max_examples=30)
+def test_worlds_hold_the_jobs_that_are_narrow_enough(frame, policy, widest):
+    estimates = forecasts(frame)
+    made = worlds(frame, estimates)
+    for most, fitting in ((None, frame), (widest, frame.filter(pl.col("procs").fill_null(0) <= widest))):
+        plain = World(fitting, Capacity(CAPACITY), estimates).schedule(policy)
+        assert made(Capacity(CAPACITY), most)(policy).equals(plain)

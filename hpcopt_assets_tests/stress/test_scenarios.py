@@ -178,10 +178,10 @@ class TestUserSkew:
         before = jobs.filter(user=partly)["job_id"].to_list()
         assert after.filter(user=partly)["job_id"].to_list() == before[3:]
 
-    def test_of_equal_users_the_first_by_name_becomes_the_largest(self):
-        jobs = trace([job(i, i, 1, 10, user="cba"[i % 3]) for i in range(30)])
+    def test_of_equal_users_the_first_to_appear_becomes_the_largest(self):
+        jobs = trace([job(i, i, 1, 10, user="bca"[i % 3]) for i in range(30)])
         after = user_skew(jobs, 1.5, MACHINE, (1,))
-        assert dict(after["user"].value_counts().iter_rows())["a"] == 15
+        assert dict(after["user"].value_counts().iter_rows())["b"] == 15
 
 
 class TestEstimateNoise:
