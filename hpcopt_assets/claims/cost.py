@@ -26,7 +26,7 @@ def at_whose_cost(differ: Difference, min_jobs_per_user: int) -> list[str]:
     """
     paying = pl.col("mean_gain_s") <= -NOTICEABLE_S
     said = [
-        _longer(f"jobs of {row['band']} processors", row)
+        _longer(f"jobs of {row['band']} {'processor' if row['band'] == '1' else 'processors'}", row)
         for row in differ.by_size.filter(paying).iter_rows(named=True)
     ]
     users = differ.by_user.filter(kind=ONE_USER)

@@ -21,6 +21,7 @@ from hpcopt_assets.contracts.sentences import NOT_MODELLED_IN_SHORT, SYNTHETIC, 
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion, Outcome, Verdict, Window
 from hpcopt_assets.measures.capacity import Capacity
 
+MANY_TIMES = 10
 NOTICEABLE = 0.01
 # Changes of less than this share of the baseline's value are not told.
 Row = dict[str, Any]
@@ -125,10 +126,17 @@ def _changes(values: Mapping[str, Any], baseline: Mapping[str, Any]) -> tuple[li
         new, old = values[name], baseline[name]
         if new is None or old is None or abs(new - old) < NOTICEABLE * abs(old) or new == old:
             continue
-        change = f" ({100 * (new - old) / old:+.3g} %)" if old else ""
-        told = f"{name} {in_figures(old)} -> {in_figures(new)}{change}"
+        told = f"{name} {in_figures(old)} -> {in_figures(new)}{_relative(new, old)}"
         (better if sign * (new - old) > 0 else worse).append(told)
     return better, worse
+
+
+def _relative(new: float, old: float) -> str:
+    """The change as a share of the old value, in brackets; how many times that is where it is ten or more."""
+    if not old:
+        return ""
+    times = new / old
+    return f" ({in_figures(times)} times)" if times >= MANY_TIMES else f" ({100 * (times - 1):+.3g} %)"
 
 
 def _narrative(row: Row, unknown: Sequence[str], *, is_compared: bool, is_synthetic: bool) -> str:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcopt_assets.claims.pareto import dominators
-from hpcopt_assets.claims.recommendation import recommend
+from hpcopt_assets.claims.recommendation import _changes, recommend
 from hpcopt_assets.contracts.recommendation_tables import RECOMMENDATION, TRADED
+from hpcopt_assets.contracts.robustness_tables import BETTER
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import CLAIM_VERDICTS
 from hpcopt_assets.contracts.vocabulary import DEMANDS, ClaimCriterion
@@ -138,12 +139,18 @@ def test_who_gains_and_who_pays():
     rows = recommended({BASELINE: EVEN, "easy_sjbf": waits}, claim("easy_sjbf", "ACCEPTED"))
     row = rows["easy_sjbf"]
     assert "jobs of 2-8 processors wait 0.6667 h longer on average (60 jobs)" in row["worsened"]
-    assert "1 processors" not in row["worsened"]
+    assert "jobs of 1 processor wait" not in row["worsened"]
     assert (
         "1 of 3 users with 10 jobs or more wait longer on average, one of them by 0.5833 h" in row["worsened"]
     )
     assert row["improved"] is None or "p95_bsld" not in row["improved"]
     assert f"At the cost of: {row['worsened']}." in row["reason"]
+
+
+def test_jobs_of_one_processor_that_pay_are_named_so():
+    waits = [3000 + 7200 * (i % 2 == 0) for i in range(JOBS)]
+    rows = recommended({BASELINE: EVEN, "easy_sjbf": waits}, claim("easy_sjbf", "ACCEPTED"))
+    assert "jobs of 1 processor wait" in rows["easy_sjbf"]["worsened"]
 
 
 def test_users_of_few_jobs_and_unknown_ones_pay_too():
@@ -298,3 +305,18 @@ def test_an_unknown_measure_dominates_nobody_and_is_not_ranked(unknown):
         NAMES,
     )
     assert found == {"one": None, "two": ()}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (424.0, 50_146.0, "p95_bsld 424 -> 50,146 (118.3 times)"),
+        (424.0, 90.88, "p95_bsld 424 -> 90.88 (-78.6 %)"),
+        (10.0, 99.9, "p95_bsld 10 -> 99.9 (+899 %)"),
+        (0.0, 2.0, "p95_bsld 0 -> 2"),
+    ],
+)
+def test_a_change_is_told_in_figures_that_can_be_read(old, new, told):
+    nothing = dict.fromkeys(BETTER)
+    better, worse = _changes(nothing | {"p95_bsld": new}, nothing | {"p95_bsld": old})
+    assert [*better, *worse] == [told]
