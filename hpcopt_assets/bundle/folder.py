@@ -130,7 +130,8 @@ def readme(trace_id: str, *, has_names: bool) -> str:
 {names}
 
 - `sha256sum -c SHA256SUMS` checks the files with nothing but standard tools.
-- `hpcopt verify .` also replays every policy, and computes measures and verdicts again.
+- `hpcopt verify .` also replays every policy, and computes measures and verdicts again. `hpcopt` is the
+  command of the Python package hpcopt-assets; manifest.json says in which version it wrote this.
 
 Hashes show that files are those that were exported, if the hash of manifest.json is the one that the
 exporter told by another way. They do not show who exported them: they are no signature.

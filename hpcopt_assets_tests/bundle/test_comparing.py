@@ -39,6 +39,8 @@ def test_the_same_is_the_same() -> None:
         (frame(("a", 1, None), ("b", None, None), ("c", 3, 0.0)), "bundle, nothing computed again"),
         (frame(("a", 1, float("nan")), ("b", None, None), ("c", 3, 0.0)), "x is 1.0 in the bundle, nan"),
         (frame(("a", 1, 1.0), ("c", 3, 0.0)), "first other row, number 2: b in the bundle, c computed again"),
+        (frame(("a", 1, 1.0), ("d", None, None), ("c", 3, 0.0)), "first other row, number 2: b in the bundle, d"),
+        (frame(("b", None, None), ("a", 1, 1.0), ("c", 3, 0.0)), "first other row, number 1: a in the bundle, b"),
         (frame(("a", 1, 1.0), ("b", None, None)), "number 3: c in the bundle, nothing computed again"),
         (frame(("a", 1, 1.0 + 1e-6), ("b", None, None), ("c", 3, 0.0)), "x is 1.0"),
     ],

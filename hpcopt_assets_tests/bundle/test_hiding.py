@@ -14,7 +14,7 @@ from hpcopt_assets.bundle.key import Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization
-from hpcopt_assets.contracts.makers import text
+from hpcopt_assets.contracts.makers import count, text
 from hpcopt_assets.contracts.schemas import validate
 from hpcopt_assets.contracts.tables import RAW_TRACE, TRACE_JOBS, TRACE_REJECTS
 from hpcopt_assets_tests.builders import job, trace
@@ -131,6 +131,7 @@ def test_hashes_of_what_names_people_are_keyed_wherever_they_stand() -> None:
         (["an", "3"], "answer: user 3 on 3 days; user an, is", "answer: user {3} on 3 days; user {an}, is"),
         (["a", "a b"], "user a b on", "user {a b} on"),
         (["bo"], "user bob on", "user bob on"),
+        (["bo"], "user bo_b on", "user bo_b on"),
         (["é(.*)"], "user é(.*) on", "user {é(.*)} on"),
         (["user", "user user"], "user user user on", "user {user user} on"),
         (["x"], "no user here", "no user here"),
@@ -141,6 +142,16 @@ def test_sentences_name_a_user_after_the_word_user_alone(users: list[str], said:
     for user in users:
         shown = shown.replace(f"{{{user}}}", hidden(user))
     assert hider(*users).sentence(said) == shown
+
+
+def test_every_sentence_of_a_column_is_looked_at() -> None:
+    said = ["user bob waits", None, "nobody waits", "user eve waits", "user bob waits"]
+    table = Table("made", "made", (count("n", "x"), text("note", "made", nullable=True)), key=("n",))
+    frame = pl.DataFrame(list(enumerate(said)), schema=table.polars_schema(), orient="row")
+    one = hider("bob", "eve")
+    bob, eve = (f"user {hidden(name)} waits" for name in ("bob", "eve"))
+    assert one.table(table, frame)["note"].to_list() == [bob, None, "nobody waits", eve, bob]
+    assert one.left_out == {"made.note (names of users in sentences)"}
 
 
 @given(
