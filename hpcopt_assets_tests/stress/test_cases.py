@@ -169,6 +169,11 @@ def test_every_severity_draws_the_same_numbers_and_another_seed_others():
     other = CONFIG.model_copy(update={"seed": CONFIG.seed + 1})
     drawn = stress(jobs, StressScenario.USER_SKEW, 1.25, MACHINE, other)[0]["user"]
     assert not mild.equals(drawn)
+    noisy, noisy_otherwise = (
+        stress(jobs, StressScenario.ESTIMATE_NOISE, 2.0, MACHINE, config)[0]["requested_runtime_s"]
+        for config in (CONFIG, other)
+    )
+    assert not noisy.equals(noisy_otherwise)
 
 
 class TestObstacles:
