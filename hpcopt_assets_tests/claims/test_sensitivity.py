@@ -249,7 +249,11 @@ def test_what_is_left_without_hindsight_is_read_from_the_account(changed, verdic
     assert by(found, "estimates", "has_flipped") == {"as_replayed": False, "history_honest": flipped}
 
 
-@pytest.mark.parametrize("accounting", [None, account(jobs_count=JOBS - 1)])
+@pytest.mark.parametrize(
+    "accounting",
+    [None, account(jobs_count=JOBS - 1), pl.concat([account(), account(p95_bsld=3.9)])],
+    ids=["none", "of other jobs", "two that differ"],
+)
 def test_without_an_account_of_the_same_jobs_nothing_is_said_of_hindsight(accounting):
     found = judged(always(1000, 3000), GUARDED, accounting=accounting)
     assert by(found, "estimates", "verdict")["history_honest"] == "NOT_ASSESSED"

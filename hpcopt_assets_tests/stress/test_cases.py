@@ -169,6 +169,11 @@ def test_every_severity_draws_the_same_numbers_and_another_seed_others():
     other = CONFIG.model_copy(update={"seed": CONFIG.seed + 1})
     drawn = stress(jobs, StressScenario.USER_SKEW, 1.25, MACHINE, other)[0]["user"]
     assert not mild.equals(drawn)
+    noisy, noisy_otherwise = (
+        stress(jobs, StressScenario.ESTIMATE_NOISE, 2.0, MACHINE, config)[0]["requested_runtime_s"]
+        for config in (CONFIG, other)
+    )
+    assert not noisy.equals(noisy_otherwise)
 
 
 class TestObstacles:
@@ -182,7 +187,8 @@ class TestObstacles:
 
     def test_too_few_jobs(self):
         few = trace([job(i, 60 * i, 1, 60 + i, 100, user="uv"[i % 2]) for i in range(50)])
-        told = self.told(few, StressScenario.HEAVY_TAIL, min_jobs=51)
+        no_replay_takes = trace([job(100 + i, 9000, 9, 60) for i in range(3)] + [job(200, 9000, 1, None)])
+        told = self.told(pl.concat([few, no_replay_takes]), StressScenario.HEAVY_TAIL, min_jobs=51)
         assert told == ["50 jobs of known runtime and size, 51 needed"] * 3
 
     def test_runtimes_without_a_tail(self):

@@ -131,6 +131,11 @@ class TestLowCongestion:
         assert after["end_s"].to_list() == [115, None, None]
         assert machine == Capacity(8, ((200, 4), (80, 8)))
 
+    def test_what_users_thought_between_two_jobs_is_not_known(self):
+        jobs = trace([job(1, 100, 1, 10), job(2, 130, 1, 10, preceding_job_id="1", think_time_s=20)])
+        after, _ = low_congestion(jobs, 0.5, MACHINE)
+        assert after["think_time_s"].null_count() == 2
+
 
 class TestBurstShock:
     def test_the_nearest_jobs_come_into_the_busiest_window_in_their_order(self):
@@ -150,6 +155,17 @@ class TestBurstShock:
         after = burst_shock(jobs, 1.6, MACHINE, 10)
         assert column(after, "release_s").tolist()[0] == 0
         assert column(after, "release_s").tolist()[-1] == 100
+
+    def test_neither_the_first_nor_the_last_release_comes_into_a_window_beside_it(self):
+        """Else the trace would be shorter, and its load higher."""
+        at = [0, *range(1, 100, 12), 940, 950, 960, 999]  # nine jobs in the first tenth, the next a lull away
+        early = burst_shock(trace([job(i, at_s, 1, 10) for i, at_s in enumerate(at)]), 1.3, MACHINE, 10)
+        assert column(early, "release_s")[[0, -1]].tolist() == [0, 999]
+        at = [0, *range(500, 590, 30), *range(880, 900, 5), 999]
+        late = burst_shock(trace([job(i, at_s, 1, 10) for i, at_s in enumerate(at)]), 1.75, MACHINE, 10)
+        assert column(late, "release_s")[[0, -1]].tolist() == [0, 999]
+        with pytest.raises(Obstacle, match="9 jobs in one window: the trace has no more than 7"):
+            burst_shock(trace([job(i, at_s, 1, 10) for i, at_s in enumerate(at)]), 2.25, MACHINE, 10)
 
     def test_of_jobs_released_together_those_next_to_the_window_come(self):
         at = [0, *[30] * 6, 50, 51, 52, 53, 100]
