@@ -240,7 +240,7 @@ def _scores(evidence: AcrossEvidence) -> list[Block]:
         for method in PlacementMethod:
             cells = [_with_interval(found.get((population, method.value, each.value))) for each in SHOWN]
             if any(cell != UNKNOWN for cell in cells):
-                rows.append((population, method.value, *cells))
+                rows.append((population.replace("_", " "), method.value.replace("_", " "), *cells))
     columns = (
         Column("scored on"),
         Column("method"),

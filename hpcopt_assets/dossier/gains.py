@@ -119,10 +119,10 @@ def _bar(policy: str, row: Row | None) -> Bar:
 def _of(evidence: AcrossEvidence, policy: str) -> Table:
     columns = (
         Column("trace"),
-        Column("change as replayed (ratio)", Kind.NUMBER),
+        Column("change as replayed", Kind.NUMBER),
         Column("of the baseline's", Kind.NUMBER),
-        Column("shaken (ratio)", Kind.NUMBER),
-        Column("other weeks (ratio)", Kind.NUMBER),
+        Column("shaken", Kind.NUMBER),
+        Column("other weeks", Kind.NUMBER),
         Column("demands met in replicas, the least"),
         Column("mean wait (baseline's)", Kind.NUMBER),
         Column("the gain"),
@@ -144,7 +144,12 @@ def _of(evidence: AcrossEvidence, policy: str) -> Table:
             )
         fate = Survival.UNKNOWN if row is None else survival(row)
         rows.append((trace, *numbers, fate.value, told_outcome(evidence, trace, policy)))
-    return Table(f"{policy}, steady window.", columns, tuple(rows), (ROBUSTNESS.name, CLAIM_VERDICTS.name))
+    return Table(
+        f"{policy}: change of the 95th percentile of bounded slowdown, steady window.",
+        columns,
+        tuple(rows),
+        (ROBUSTNESS.name, CLAIM_VERDICTS.name),
+    )
 
 
 def _waits(rows: Sequence[Row]) -> str:

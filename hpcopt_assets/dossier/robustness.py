@@ -99,10 +99,10 @@ def _bar(row: Row) -> Bar:
 def _table(evidence: TraceEvidence, window: Window, order: list[str]) -> Table:
     columns = (
         Column("policy"),
-        Column("change as replayed (ratio)", Kind.NUMBER),
+        Column("change as replayed", Kind.NUMBER),
         Column("of the baseline's", Kind.NUMBER),
-        Column("shaken (ratio)", Kind.NUMBER),
-        Column("other weeks (ratio)", Kind.NUMBER),
+        Column("shaken", Kind.NUMBER),
+        Column("other weeks", Kind.NUMBER),
         Column("better in replicas", Kind.NUMBER),
         Column("is the replay typical?"),
         Column("demands met in replicas, the least"),
