@@ -126,6 +126,8 @@ def test_machines_are_compared_over_the_jobs_that_fit_the_smallest():
     )
     found = judged(always(1000, 3000), jobs=wide)
     assert by(found, "capacity", "excluded_count") == {"0.9": 1, "1": 1, "1.1": 1}
+    assert len(set(by(found, "capacity", "jobs_count").values())) == 1
+    assert by(found, "capacity", "jobs_count")["1"] == by(found, "tau_s", "jobs_count")["10"] - 1
     assert by(found, "tau_s", "excluded_count") == {"10": 0, "60": 0}
     assert by(judged(always(1000, 3000)), "capacity", "excluded_count") == {"0.9": 0, "1": 0, "1.1": 0}
 
@@ -147,6 +149,17 @@ def test_the_baseline_is_varied_with_the_world_and_not_with_the_candidate():
 
     judged(waits, GUARDED)
     assert sorted(seen) == [(9, "extend"), (10, "extend"), (10, "kill"), (11, "extend")]
+
+
+def test_the_machine_is_scaled_at_all_times():
+    seen = set()
+
+    def waits(policy: Policy, capacity: Capacity) -> list[int]:
+        seen.add((capacity.procs, capacity.steps))
+        return [1000] * JOBS
+
+    judged(waits, capacity=Capacity(10, ((500, 20),)))
+    assert seen == {(9, ((500, 18),)), (10, ((500, 20),)), (11, ((500, 22),))}
 
 
 def test_a_machine_too_small_to_become_smaller_is_not_assessed():
