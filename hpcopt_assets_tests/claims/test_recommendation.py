@@ -179,6 +179,31 @@ def test_failures_are_listed_beside_a_recommendation_too():
     )
 
 
+def test_of_some_measures_more_is_better():
+    """One user of three waits for all: service spread evenly is an improvement, the reverse a cost."""
+    uneven = [9000 * (i % 3 == 0) for i in range(JOBS)]
+    fairer = recommended({BASELINE: uneven, "easy_sjbf": EVEN}, claim("easy_sjbf", "ACCEPTED"))["easy_sjbf"]
+    assert "jain_service" in fairer["improved"]
+    assert "jain_service" not in fairer["worsened"]
+    less_fair = recommended({BASELINE: EVEN, "easy_sjbf": uneven}, claim("easy_sjbf", "ACCEPTED"))[
+        "easy_sjbf"
+    ]
+    assert "jain_service" in less_fair["worsened"]
+
+
+def test_less_than_a_hundredth_is_not_told():
+    row = recommended({BASELINE: EVEN, "easy_sjbf": [2985] * JOBS}, claim("easy_sjbf", "ACCEPTED"))
+    assert (row["easy_sjbf"]["improved"], row["easy_sjbf"]["worsened"]) == (None, None)
+
+
+def test_measures_are_of_the_steady_window():
+    """What the first twentieth waits is in no number, though the whole trace's mean would show it."""
+    late = [90_000 * (i < 6) + 3000 * (i >= 6) for i in range(JOBS)]
+    rows = recommended({BASELINE: EVEN, "easy_sjbf": late}, claim("easy_sjbf", "ACCEPTED"))
+    assert rows["easy_sjbf"]["mean_wait_s"] == 3000.0
+    assert "mean_wait_s" not in (rows["easy_sjbf"]["worsened"] or "")
+
+
 def test_of_equal_gains_both_are_recommended():
     rows = recommended(
         {BASELINE: EVEN, "easy_sjbf": EVEN, "sjf_backfill": EVEN, "f1_backfill": EVEN},

@@ -1,6 +1,6 @@
 """Demands under other settings: flips that are made to be found, and rows for all that concerns a policy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -26,7 +26,7 @@ KNOWN = {policy.id: policy for policy in shipped(PoliciesConfig).policies}
 EASY, SJF, GUARDED = (KNOWN[name] for name in ("easy_backfill", "sjf_backfill", "ml_backfill_p50"))
 JOBS, HOUR_S, TEN = 200, 3600, Capacity(10)
 MANY = trace(job(i, 5000 * i, 1 + (i == 7) * 7, 1000, 2000, user=f"u{i % 4}") for i in range(JOBS))
-Waits = Callable[[Policy, Capacity], list[int]]
+Waits = Callable[[Policy, Capacity], Sequence[int | None]]
 
 
 def judged(
@@ -123,13 +123,20 @@ def test_a_gain_that_hangs_on_the_machine():
 
 
 def test_machines_are_compared_over_the_jobs_that_fit_the_smallest():
+    """Eleven jobs need the whole machine, and one of these never starts: it is missing anyhow."""
     wide = MANY.with_columns(
-        procs=pl.when(pl.col("job_id") == "7").then(10).otherwise("procs"),
-        requested_procs=pl.when(pl.col("job_id") == "7").then(10).otherwise("requested_procs"),
+        pl.when(pl.int_range(pl.len()).is_between(50, 60)).then(10).otherwise(name).alias(name)
+        for name in ("procs", "requested_procs")
     )
-    found = judged(always(1000, 3000), jobs=wide)
-    assert by(found, "capacity", "excluded_count") == {"0.9": 1, "1": 1, "1.1": 1}
+
+    def waits(policy: Policy, _: Capacity) -> list[int | None]:
+        return [None if i == 60 else 3000 if policy.id == EASY.id else 1000 for i in range(JOBS)]
+
+    found = judged(waits, jobs=wide)
+    assert by(found, "capacity", "excluded_count") == {"0.9": 10, "1": 10, "1.1": 10}
     assert by(found, "tau_s", "excluded_count") == {"10": 0, "60": 0}
+    assert len(set(by(found, "capacity", "jobs_count").values())) == 1
+    assert by(found, "capacity", "jobs_count")["1"] < by(found, "tau_s", "jobs_count")["10"]
     assert by(judged(always(1000, 3000)), "capacity", "excluded_count") == {"0.9": 0, "1": 0, "1.1": 0}
 
 
@@ -192,6 +199,17 @@ def test_the_baseline_is_varied_with_the_world_and_not_with_the_candidate():
 
     judged(waits, GUARDED)
     assert sorted(seen) == [(9, "extend"), (10, "extend"), (10, "kill"), (11, "extend")]
+
+
+def test_the_machine_is_scaled_at_all_times():
+    seen = set()
+
+    def waits(_: Policy, capacity: Capacity) -> list[int]:
+        seen.add((capacity.procs, capacity.steps))
+        return [1000] * JOBS
+
+    judged(waits, capacity=Capacity(10, ((500, 20),)))
+    assert seen == {(9, ((500, 18),)), (10, ((500, 20),)), (11, ((500, 22),))}
 
 
 def test_a_machine_too_small_to_become_smaller_is_not_assessed():

@@ -204,6 +204,22 @@ def test_nobody_is_held_against_a_baseline_that_breaks_rules():
     assert found.filter(policy="sjf_backfill")["invariants"].item() == "PASS"
 
 
+def test_a_schedule_that_no_rule_was_put_to_is_not_said_to_keep_them():
+    def unchecked(found: Stressed):
+        world = World(found.jobs, found.capacity, found.estimates)
+
+        def replays(policy):
+            schedule, report = world.checked(policy)
+            return schedule, report.with_columns(verdict=pl.lit("NOT_ASSESSED"))
+
+        return replays
+
+    columns = next(iter(cases(AS_IT_IS.jobs, MACHINE, AS_IT_IS.estimates, CONFIG))).columns
+    found = judged(AS_IT_IS, [Case(columns, AS_IT_IS)], POLICIES[:2], replays=unchecked)
+    assert found["invariants"].unique().to_list() == ["NOT_ASSESSED"]
+    assert found["rules_kept"].null_count() == found.height
+
+
 def test_requests_that_are_made_up_leave_no_demand_judged():
     jobs = modelled().with_columns(
         requested_runtime_s=pl.lit(None, dtype=pl.Int64), requested_runtime_kind=pl.lit("unknown")

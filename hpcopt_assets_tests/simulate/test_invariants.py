@@ -211,6 +211,12 @@ class TestHeadNeverDelayed:
         assert (promises.at_s.tolist(), promises.head.tolist()) == ([6], [1])
         assert promises.freed_procs.tolist() == [4]
 
+    def test_a_head_is_judged_though_it_waits_for_a_second_and_not_where_it_does_not_wait(self):
+        """Processors: 4. The second waits from 9 to 10, the third starts when it comes."""
+        columns = [0, 9, 20], [0, 10, 20], [10, 12, 25], [4, 4, 4], [10, 10, 10], [10, 10, 10], [0, 0, 0]
+        promises = judge_promises(Placed(*(np.array(column) for column in columns)), 4)
+        assert (promises.at_s.tolist(), promises.head.tolist()) == ([9], [1])
+
     def test_does_not_apply_without_backfilling(self):
         row = report(replay(JOBS, FCFS, 10).schedule, FCFS)[Invariant.HEAD_NEVER_DELAYED]
         assert (row["verdict"], row["found"], row["checked_count"]) == ("NOT_ASSESSED", "backfill none", 0)

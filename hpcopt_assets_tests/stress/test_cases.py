@@ -241,6 +241,19 @@ class TestObstacles:
         assert self.told(at_once, StressScenario.LOW_CONGESTION) == ["the trace has no offered_load"] * 3
 
 
+def test_a_machine_that_loses_its_half_midway_loses_it_midway_however_slow_jobs_come():
+    jobs = modelled()
+    halves = Capacity(128, ((int(jobs["release_s"].median()), 64),))
+    calm = [
+        case
+        for case in cases(jobs, halves, None, CONFIG)
+        if case.columns["scenario"] == StressScenario.LOW_CONGESTION.value
+    ]
+    assert [case.obstacle for case in calm] == [None] * 3
+    reached = [case.columns["reached_factor"] for case in calm]
+    assert reached == pytest.approx([0.9, 0.75, 0.5], rel=1e-3)
+
+
 def test_jobs_that_do_not_count_move_along():
     """A job of unknown runtime in the middle of a shock keeps its place in the order."""
     rows = [job(i, 100 * i, 1, 60, 100) for i in range(40)]
