@@ -178,6 +178,8 @@ def test_a_table_that_claims_to_be_the_stores_must_have_its_hash(bundle: Path) -
     tables = json.loads((bundle / MANIFEST).read_bytes())["tables"]
     rewrite(bundle, tables=[tables[0] | {"data_version": "b" * 64}])
     assert "is_as_stored" in check(bundle)[1][0].what
+    rewrite(bundle, tables=[tables[0] | {"is_as_stored": False}])
+    assert "is_as_stored" in check(bundle)[1][0].what
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b'"x"', b"\xff\xfe", b"null", b"9" * 10_000])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +16,12 @@ import pytest
 from hpcopt_assets.bundle.comparing import Finding, State
 from hpcopt_assets.bundle.folder import readme
 from hpcopt_assets.cli import recompute
-from hpcopt_assets.cli.consistency import SAYS_OF_ITSELF
-from hpcopt_assets.cli.recomputation import Recomputation
+from hpcopt_assets.cli.consistency import NOT_COMPUTED, SAYS_OF_ITSELF, SHAKEN
+from hpcopt_assets.cli.recomputation import LONG_RECIPES, RECIPES, Recomputation
 from hpcopt_assets.contracts.bundle import CONFIGS_OF_A_TRACE, Manifest, seeds_of
+from hpcopt_assets.contracts.config import PoliciesConfig
 from hpcopt_assets.contracts.frozen import Frozen
+from hpcopt_assets.contracts.lineage import InputVersion, Materialization
 from hpcopt_assets.contracts.traces_config import TracesConfig
 from hpcopt_assets.orchestration.configs import load_config
 from hpcopt_assets.orchestration.project import CHECKOUT
@@ -41,6 +43,11 @@ class Work:
     files: tuple[str, ...] = FILES
     configs: dict[str, Frozen] = field(default_factory=dict)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    made: list[str] = field(default_factory=lambda: ["trace_jobs"])
+
+    @property
+    def policies(self) -> Frozen:
+        return self.configs["policies"]
 
     def config(self, name: str) -> Frozen:
         return self.configs[name]
@@ -54,10 +61,10 @@ class Work:
 
     @property
     def manifest(self) -> Manifest:
-        path = "tables/trace_jobs.parquet"
-        files = [{"path": each, "sha256": HASH, "size_bytes": 1} for each in (*self.files, path)]
-        stated = {"asset": "trace_jobs", "table": "trace_jobs", "path": path, "rows_count": 2}
-        tables = [stated | {"data_version": HASH, "is_as_stored": True}]
+        paths = {asset: f"tables/{asset}.parquet" for asset in self.made}
+        files = [{"path": each, "sha256": HASH, "size_bytes": 1} for each in (*self.files, *paths.values())]
+        stored = {"rows_count": 2, "data_version": HASH, "is_as_stored": True}
+        tables = [stored | {"asset": asset, "table": asset, "path": path} for asset, path in paths.items()]
         about = ABOUT | {"seeds": seeds_of(self.configs), "tables": tables, "files": files} | self.about
         return Manifest.model_validate({"format": "hpcopt-bundle-1", "self_sha256": HASH} | about)
 
@@ -80,6 +87,13 @@ def work(tmp_path: Path) -> Work:
     jobs = jobs.with_columns(pl.lit(value, pl.String).alias(name) for name, value in hidden.items())
     raw = {"sha256": [HASH], "size_bytes": [3], "entry": [json.dumps(ENTRY | {"part_of": "whole"})]}
     counts = {"files_count": [1], "jobs_count": [2], "rejects_count": [0], "sha256": [HASH]}
+    records = [
+        Materialization("raw_trace", TRACE_ID, 1, 0.0, "run", "code", HASH, 1, ()),
+        Materialization(
+            "trace_jobs", TRACE_ID, 2, 0.0, "run", "code", HASH, 2, (InputVersion("raw_trace", 1, HASH),)
+        ),
+    ]
+    (tmp_path / "lineage.json").write_text(json.dumps([asdict(record) for record in records]))
     (tmp_path / "README.md").write_text(readme(TRACE_ID, has_names=False), encoding="utf-8")
     tables = {
         "raw_trace": pl.DataFrame(raw),
@@ -90,7 +104,7 @@ def work(tmp_path: Path) -> Work:
     return Work(tmp_path, configs=configs, tables=tables)
 
 
-@pytest.mark.parametrize("what", ["other files", "configs", "names", "what was read"])
+@pytest.mark.parametrize("what", ["other files", "configs", "names", "what was read", "lineage.json"])
 def test_what_is_as_it_says_agrees(work: Work, what: str) -> None:
     assert work.found(what).state is State.AGREES, work.found(what).note
 
@@ -118,6 +132,15 @@ def test_other_seeds_and_another_entry_are_told(work: Work) -> None:
     assert "another entry than raw_trace" in work.found("configs").note
     work.configs["traces"] = TracesConfig.model_validate({"traces": {}})
     assert work.found("configs").state is State.DIFFERS
+
+
+def test_seeds_are_found_however_deep_and_whatever_they_are_of() -> None:
+    found = seeds_of({"placement": load_config(CHECKOUT / "configs", "placement")})
+    assert found.keys() >= {
+        "placement.generator.seed",
+        "placement.generator.other_seed",
+        "placement.score.seed",
+    }
 
 
 @pytest.mark.parametrize(
@@ -156,6 +179,44 @@ def test_another_raw_file_is_told_where_the_manifest_goes_along(work: Work) -> N
     work.tables["ingest_report"] = work.report.with_columns(sha256=pl.lit("b" * 64))
     work.about = {"source_sha256": "b" * 64}
     assert "another hash" in work.found("what was read").note
+
+
+@pytest.mark.parametrize(
+    ("number", "changed", "said"),
+    [
+        (
+            1,
+            {"data_version": "b" * 64},
+            "trace_jobs has data version aaaaaaaaaaaa, its record says otherwise",
+        ),
+        (0, {"data_version": "b" * 64}, "trace_jobs was made from a raw_trace that has no record"),
+        (0, {"asset": "other"}, "trace_jobs was made from a raw_trace that has no record"),
+        (0, {"record_id": 7}, "trace_jobs was made from a raw_trace that has no record"),
+        (1, {"asset": "other"}, "trace_jobs has data version"),
+    ],
+)
+def test_a_lineage_with_a_gap_is_told(work: Work, number: int, changed: dict[str, Any], said: str) -> None:
+    path = work.folder / "lineage.json"
+    records = json.loads(path.read_text())
+    records[number] |= changed
+    path.write_text(json.dumps(records))
+    found = work.found("lineage.json")
+    assert found.state is State.DIFFERS
+    assert said in found.note
+
+
+def test_policies_and_their_replays_are_those_of_the_configs(work: Work) -> None:
+    """A policy that went missing would take its replay and its verdicts with it."""
+    policies = cast("PoliciesConfig", work.configs["policies"])
+    replays = [f"replay/{policy_id}" for policy_id in policies.ids]
+    whole = [*replays, *RECIPES, *LONG_RECIPES, SHAKEN, *NOT_COMPUTED]
+    work.made, work.about = whole, {"policies": policies.ids}
+    assert work.found("what there must be").state is State.AGREES
+    for asset in whole:
+        work.made = [each for each in whole if each != asset]
+        assert asset in work.found("what there must be").note
+    work.made, work.about = whole, {"policies": policies.ids[1:]}
+    assert "other policies" in work.found("what there must be").note
 
 
 DRAWN = "<svg a='1'><g></g></svg>"

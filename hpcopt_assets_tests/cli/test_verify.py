@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hpcopt_assets.bundle.comparing import Finding, State
 from hpcopt_assets.bundle.integrity import sha256_of
 from hpcopt_assets.cli import recompute as room
 from hpcopt_assets.cli.recomputation import Recomputation
 from hpcopt_assets.contracts.bundle import MANIFEST
+from hpcopt_assets.contracts.errors import InputError
 from hpcopt_assets.contracts.robustness_tables import SHAKEN_MEASURES
 from hpcopt_assets.orchestration.versions import environment, source_hashes
 from hpcopt_assets_tests.bundle.made import make, rewrite
@@ -76,6 +78,16 @@ def test_other_source_and_other_packages_are_named(hpcopt: Hpcopt, tmp_path: Pat
     told = json.loads(hpcopt("verify", bundle, "--json").stdout)["made_otherwise"]
     assert told[0].startswith("The source of rumours is not")
     assert "python unknown (here" in told[1]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("made"), MemoryError(), InputError("a", "b", "c", "d")])
+def test_what_cannot_be_computed_is_a_finding_about_that_one_thing(error: Exception) -> None:
+    def fail() -> Finding:
+        raise error
+
+    found = room._guarded("made", fail)
+    assert (found.what, found.state) == ("made", State.DIFFERS)
+    assert found.note.startswith("cannot be computed again: ")
 
 
 def test_what_others_wrote_stays_on_its_line(hpcopt: Hpcopt, tmp_path: Path) -> None:
