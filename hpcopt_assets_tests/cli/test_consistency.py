@@ -31,7 +31,10 @@ from hpcopt_assets_tests.bundle.made import ABOUT, TRACE_ID
 HASH = "a" * 64
 ENTRY = {"capacity_procs": 8}
 PSEUDONYM = "0123456789abcdef"
-FILES = ("README.md", "lineage.json", "dossier/dossier.md", "dossier/dossier.html", "dossier/figures/a.svg")
+FILES = (
+    *("README.md", "lineage.json", "dossier/dossier.md", "dossier/dossier.html", "dossier/dossier.json"),
+    "dossier/figures/a.svg",
+)
 
 
 @dataclass
@@ -221,7 +224,16 @@ def test_policies_and_their_replays_are_those_of_the_configs(work: Work) -> None
 
 DRAWN = "<svg a='1'><g></g></svg>"
 MADE = SimpleNamespace(
-    markdown="FAIL", html=f"<p>FAIL</p><figure>{DRAWN}</figure><p>end</p>", figures={"a.svg": DRAWN}
+    markdown="FAIL",
+    html=f"<p>FAIL</p><figure>{DRAWN}</figure><p>end</p>",
+    json='{"verdict": "FAIL",\n   "file_name": "a.svg",\n   "sha256": "'
+    + "a" * 64
+    + '",\n "substance_sha256": "'
+    + "b" * 64
+    + '", "sha256": "'
+    + "c" * 64
+    + '"}',
+    figures={"a.svg": DRAWN},
 )
 
 
@@ -233,6 +245,7 @@ class TestDossier:
         (figures / "a.svg").write_text(DRAWN)
         (figures.parent / "dossier.md").write_text(MADE.markdown)
         (figures.parent / "dossier.html").write_text(MADE.html)
+        (figures.parent / "dossier.json").write_text(MADE.json)
         work.about = {"environment": {"matplotlib": version("matplotlib")}}
         return work
 
@@ -256,6 +269,9 @@ class TestDossier:
             ("dossier.html", "</svg></figure>", "</svg><svg>PASS</svg></figure>"),
             ("dossier.html", "<p>end", "<p>end<svg>PASS</svg>"),
             ("dossier.html", DRAWN, ""),
+            ("dossier.json", "FAIL", "PASS"),
+            ("dossier.json", "c" * 64, "d" * 64),
+            ("dossier.json", "a.svg", "b.svg"),
         ],
     )
     def test_words_are_checked_whatever_drew_the_figures(
@@ -268,10 +284,18 @@ class TestDossier:
         path.write_text(path.read_text().replace(old, new))
         assert self.told(written)[0] is State.DIFFERS
 
-    @pytest.mark.parametrize("name", ["dossier.html", "figures/a.svg"])
-    def test_another_drawing_is_told(self, written: Work, name: str) -> None:
+    @pytest.mark.parametrize(
+        ("name", "old", "new"),
+        [
+            ("dossier.html", "a='1'", "a='2'"),
+            ("figures/a.svg", "a='1'", "a='2'"),
+            ("dossier.json", "a" * 64, "e" * 64),
+            ("dossier.json", "b" * 64, "e" * 64),
+        ],
+    )
+    def test_another_drawing_is_told(self, written: Work, name: str, old: str, new: str) -> None:
         path = written.folder / "dossier" / name
-        path.write_text(path.read_text().replace("a='1'", "a='2'"))
+        path.write_text(path.read_text().replace(old, new))
         assert self.told(written) == [State.AGREES, State.DIFFERS]
         written.about = {"environment": {"matplotlib": "0.1"}}
         assert self.told(written) == [State.AGREES, State.NOT_CHECKED]
