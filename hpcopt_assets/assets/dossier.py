@@ -1,5 +1,6 @@
 """Assets of dossier: the document on one trace, and the one over all, with the lineage of their numbers."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,10 +11,10 @@ import polars as pl
 from hpcopt_assets.assets._declare import OWNER
 from hpcopt_assets.assets._inputs import replay_key
 from hpcopt_assets.assets.placement import BUNDLE_FILE, MODEL, MODEL_FILE
-from hpcopt_assets.bundle.hiding import Hider
+from hpcopt_assets.bundle.hiding import Hider, keyed
 from hpcopt_assets.bundle.key import Pseudonyms, pseudonyms
-from hpcopt_assets.contracts.identities import Holds
-from hpcopt_assets.contracts.lineage import ArtefactError
+from hpcopt_assets.contracts.identities import Holds, may_name
+from hpcopt_assets.contracts.lineage import ArtefactError, Materialization
 from hpcopt_assets.contracts.tables import RAW_TRACE, REPLAY_SCHEDULE, TABLES
 from hpcopt_assets.dossier.across import OF_PLACEMENT, OF_TRACES, AcrossEvidence
 from hpcopt_assets.dossier.credibility import build_credibility_dossier
@@ -29,6 +30,8 @@ from hpcopt_assets.orchestration.provenance import code_version
 from hpcopt_assets.orchestration.versions import environment
 
 ROOMS = ("dossier", "plots", "bundle")
+HASH = re.compile(r"\b[0-9a-f]{12}\b")
+# As sentences on artefacts quote one.
 Told = tuple[Dossier, tuple[ArtefactError, ...]]
 # A dossier, and what is wrong with its evidence or was never made, names and all.
 
@@ -137,13 +140,13 @@ def tell_trace(
     """The dossier of a trace from its latest tables, with names as pseudonyms unless there are none."""
     found = gather(instance, project.store, _read_of_a_trace(configs), trace_id)
     errors = (*found.errors, *_wrong_sources(project, found, trace_id))
-    tables, shown = _hidden(found, errors, hide)
+    tables, shown, lineage = _hidden(found, errors, hide)
     evidence = TraceEvidence(
         trace_id=trace_id,
         tables=tables,
         errors=shown,
         **{name: getattr(configs, name) for name in DECISIONS},
-        lineage=found.lineage,
+        lineage=lineage,
         environment=environment(),
         generated_at=generated_at,
     )
@@ -168,10 +171,10 @@ def tell_all(
     for trace_id in known:
         found = gather(instance, project.store, per_trace, trace_id)
         wrong = (*found.errors, *_wrong_sources(project, found, trace_id))
-        tables[trace_id], told = _hidden(found, wrong, hide)
+        tables[trace_id], told, line = _hidden(found, wrong, hide)
         errors += wrong
         shown += told
-        lineage |= {item.record_id: item for item in found.lineage}
+        lineage |= {item.record_id: item for item in line}
     evidence = AcrossEvidence(
         traces=known,
         tables=tables,
@@ -222,17 +225,37 @@ def _wrong_model(project: Project, found: Found) -> list[ArtefactError]:
 
 def _hidden(
     found: Found, errors: tuple[ArtefactError, ...], hide: Pseudonyms | None
-) -> tuple[Mapping[str, pl.DataFrame], tuple[ArtefactError, ...]]:
-    """Tables and errors in which nobody is named, as they leave the site."""
+) -> tuple[Mapping[str, pl.DataFrame], tuple[ArtefactError, ...], tuple[Materialization, ...]]:
+    """Tables, errors and lineage in which nobody is named, as they leave the site.
+
+    The plain hash of a table with names goes, too: who has the rest of it could try names until it comes out.
+    """
     if hide is None:
-        return found.tables, errors
+        return found.tables, errors, found.lineage
     hider = Hider.of_trace(hide, found.tables)
     tables = {
         asset: hider.table(TABLES.get(asset, REPLAY_SCHEDULE), table) for asset, table in found.tables.items()
     }
     known = found.tables.get(RAW_TRACE.name)
     files = set() if known is None else {file.source_file for file in source_files(known)}
-    return tables, tuple(
-        replace(error, asset=hide.of(Holds.FILE, error.asset)) if error.asset in files else error
+
+    def names(asset: str) -> bool:
+        if asset in tables:
+            return not tables[asset].equals(found.tables[asset])
+        return asset in TABLES and may_name(TABLES[asset])
+
+    plain = {record.data_version or "" for record in found.lineage if not names(record.asset)}
+    told = tuple(
+        replace(error, asset=hide.of(Holds.FILE, error.asset))
+        if error.asset in files
+        else _without_hashes(error)
+        if names(error.asset)
+        else error
         for error in errors
     )
+    return tables, told, keyed(found.lineage, plain, hide.mark)
+
+
+def _without_hashes(error: ArtefactError) -> ArtefactError:
+    found, needed = (HASH.sub("(keyed)", text) for text in (error.found, error.needed))
+    return replace(error, found=found, needed=needed)

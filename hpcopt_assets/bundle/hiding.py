@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -27,6 +27,18 @@ BEFORE_A_NAME = "user "
 WRITTEN_BY_PEOPLE = ("url", "note", "licence")
 # Of a registry entry: an address may hold a path, the others are prose.
 Made = TypeVar("Made", Materialization, InputVersion)
+
+
+def keyed(
+    records: Iterable[Materialization], plain: Set[str], told: Callable[[str], str]
+) -> tuple[Materialization, ...]:
+    """The records, `told` in place of all data versions but those in `plain`, of tables that name nobody."""
+
+    def shown(made: Made) -> Made:
+        version = made.data_version
+        return made if version is None or version in plain else replace(made, data_version=told(version))
+
+    return tuple(shown(replace(one, inputs=tuple(map(shown, one.inputs)))) for one in records)
 
 
 @dataclass
@@ -70,15 +82,6 @@ class Hider:
     def version(self, sha256: str | None) -> str | None:
         """What stands for the hash of a table that names people."""
         return None if sha256 is None else self.pseudonyms.version(sha256)
-
-    def lineage(self, records: Iterable[Materialization], plain: Set[str]) -> tuple[Materialization, ...]:
-        """The records, all data versions keyed but those in `plain`: hashes of tables that name nobody."""
-
-        def shown(made: Made) -> Made:
-            is_plain = made.data_version in plain
-            return made if is_plain else replace(made, data_version=self.version(made.data_version))
-
-        return tuple(shown(replace(one, inputs=tuple(map(shown, one.inputs)))) for one in records)
 
     def sentence(self, text: str) -> str:
         """A sentence of ours; after the word `user` the longest known name gives way to its pseudonym."""

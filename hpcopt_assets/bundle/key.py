@@ -16,15 +16,13 @@ from pathlib import Path
 import polars as pl
 
 from hpcopt_assets.contracts.errors import EvidenceError, InputError
-from hpcopt_assets.contracts.identities import Holds
+from hpcopt_assets.contracts.identities import VERSION, Holds
 
 KEY_BYTES = 32
 DIGITS = 16
 # Of a pseudonym: 64 bits, so that even a million job names collide with a chance of one in 37 million.
 OWN = "key"
 # Stands where a kind stands when the key itself is named.
-VERSION = "version"
-# Stands there when the hash of a content that names people is replaced.
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -67,6 +65,10 @@ class Pseudonyms:
         names that takes a second. Equal contents keep equal hashes.
         """
         return self._hmac(VERSION, sha256)
+
+    def mark(self, sha256: str) -> str:
+        """What stands for that hash where it is read and not compared: `version_0123456789abcdef`."""
+        return f"{VERSION}_{self.version(sha256)[:DIGITS]}"
 
     def _digits(self, kind: str, name: str) -> str:
         return self._hmac(kind, name)[:DIGITS]

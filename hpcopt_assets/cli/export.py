@@ -141,10 +141,12 @@ def _lineage(
     known: TraceRecords, tables: list[dict[str, Any]], hider: Hider | None
 ) -> tuple[Materialization, ...]:
     """The records as they leave: with pseudonyms, all hashes but those of files in the bundle are keyed."""
+    from hpcopt_assets.bundle.hiding import keyed
+
     if hider is None:
         return known.lineage
     as_stored = {table["data_version"] for table in tables if table["is_as_stored"]}
-    return hider.lineage(known.lineage, as_stored)
+    return keyed(known.lineage, as_stored, hider.pseudonyms.version)
 
 
 def _content(trace_id: str, stored: Stored) -> bytes:

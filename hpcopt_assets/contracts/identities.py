@@ -11,6 +11,8 @@ from enum import StrEnum
 from hpcopt_assets.contracts.columns import Column, DType, Table
 
 FREE = (DType.STRING, DType.STRINGS, DType.BINARY)
+VERSION = "version"
+# What the keyed hash of a content that names people begins with, as a pseudonym does with its kind.
 
 
 class Holds(StrEnum):
@@ -74,6 +76,11 @@ _BY_TABLE: dict[tuple[str, str], Holds] = {
     ("trace_rejects", "reason"): Holds.FOREIGN,
     # It quotes what was found in the line.
 }
+
+
+def may_name(table: Table) -> bool:
+    """Whether any of its columns may name somebody."""
+    return any(holds(table, column) is not Holds.NOBODY for column in table.columns)
 
 
 def holds(table: Table, column: Column) -> Holds:

@@ -19,11 +19,12 @@ import polars as pl
 from hpcopt_assets.contracts import dossier_file as df
 from hpcopt_assets.contracts.columns import DType
 from hpcopt_assets.contracts.columns import Table as Contract
-from hpcopt_assets.contracts.identities import Holds, holds
+from hpcopt_assets.contracts.identities import VERSION, Holds, holds
 from hpcopt_assets.contracts.lineage import ArtefactError, Materialization, SourceFile
 from hpcopt_assets.dossier.blocks import Block, Bullets, Document, Figure, Heading, Links, Paragraph, Table
 
-HIDDEN = re.compile(rf"\b({'|'.join(kind.value for kind in Holds if kind.is_identity)})_[0-9a-f]{{16}}\b")
+KINDS = (*(kind.value for kind in Holds if kind.is_identity), VERSION)
+HIDDEN = re.compile(rf"\b({'|'.join(KINDS)})_[0-9a-f]{{16}}\b")
 # A pseudonym. It comes of the site's own key, so that it is another one at another site.
 
 
@@ -66,7 +67,9 @@ def as_data(kind: df.DossierKind, name: str, document: Document, behind: Behind)
         ],
     }
     substance = numbered.within(substance)
-    lineage = tuple(map(_lineage, _in_order(behind.lineage)))
+    lineage = tuple(
+        df.LineagePart(**numbered.within(_lineage(item).model_dump())) for item in _in_order(behind.lineage)
+    )
     nothing = df.ProvenancePart(generated_at="", records=(), pseudonyms={}, environment={})
     told = df.DossierFile(**substance, substance_sha256="", lineage=(), provenance=nothing)
     return df.DossierFile(
@@ -161,7 +164,7 @@ def _cell(value: Any) -> df.Cell:
 
 def _in_order(lineage: Iterable[Materialization]) -> list[Materialization]:
     """By what they are, not by when they were made."""
-    return sorted(lineage, key=lambda item: (item.asset, item.partition or "", item.data_version or ""))
+    return sorted(lineage, key=lambda item: (item.asset, item.partition or "", item.record_id))
 
 
 def _lineage(item: Materialization) -> df.LineagePart:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hpcopt_assets.contracts.identities import VERSION
 from hpcopt_assets.contracts.lineage import InputVersion, Materialization, SourceFile
 from hpcopt_assets.contracts.tables import RAW_TRACE
 from hpcopt_assets.dossier.blocks import Block, Column, Heading, Kind, Paragraph, Table, Tone
@@ -26,7 +27,8 @@ def lineage(behind: Behind) -> list[Block]:
                 "Every table and figure above names the assets that its numbers stand in. Here is how these "
                 "were made, read from the event log by following each one's input pointers, down to the raw "
                 f"files. Code and data versions are hashes, cut to {DIGITS} digits; a data version is the "
-                "hash of a table's content, so the same version is the same table."
+                "hash of a table's content, so the same version is the same table. Where it begins with "
+                "version_ it is keyed, for the table names people."
             ),
             _sources(behind.sources),
             _materializations(behind.lineage),
@@ -100,4 +102,6 @@ def _inputs(lineage: Sequence[Materialization]) -> Table:
 
 
 def _short(version: str | None) -> str:
-    return UNKNOWN if version is None else version[:DIGITS]
+    if version is None:
+        return UNKNOWN
+    return version if version.startswith(f"{VERSION}_") else version[:DIGITS]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcopt_assets.bundle.hiding import LEFT_OUT, Hider
+from hpcopt_assets.bundle.hiding import LEFT_OUT, Hider, keyed
 from hpcopt_assets.bundle.key import Pseudonyms
 from hpcopt_assets.contracts.columns import Column, DType, Table
 from hpcopt_assets.contracts.identities import Holds
@@ -117,10 +117,10 @@ def test_hashes_of_what_names_people_are_keyed_wherever_they_stand() -> None:
         Materialization(asset, "made", number, 0.0, "run", "code", version, 1, inputs)
         for number, (asset, version) in enumerate((("trace_jobs", named), ("report", plain), ("x", None)))
     )
-    keyed = KEY.version(named)
-    made = hider().lineage(records, {plain})
-    assert [record.data_version for record in made] == [keyed, plain, None]
-    assert all([each.data_version for each in one.inputs] == [keyed, plain, None] for one in made)
+    made = keyed(records, {plain}, KEY.version)
+    hidden_version = KEY.version(named)
+    assert [record.data_version for record in made] == [hidden_version, plain, None]
+    assert all([each.data_version for each in one.inputs] == [hidden_version, plain, None] for one in made)
     assert [(one.asset, one.record_id) for one in made] == [(one.asset, one.record_id) for one in records]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from hpcopt_assets.bundle.integrity import sha256_of
 from hpcopt_assets.cli import dossier as command
 from hpcopt_assets.orchestration.project import Project
 from hpcopt_assets_tests.cli.command import Hpcopt, mistake
-from hpcopt_assets_tests.cli.exported import SECRETS, SITE, USERS, tell_tales
+from hpcopt_assets_tests.cli.exported import SECRETS, SITE, USERS, stored, tell_tales
 from hpcopt_assets_tests.pipeline.conftest import swf
 
 
@@ -83,6 +85,19 @@ def test_dossiers_tell_nobody(ran: Project) -> None:
         assert not any(f"user {name} " in text for name in USERS)
     told = ran.dossier_of(SITE).read_text(encoding="utf-8")
     assert "file_" in told
+
+
+@pytest.mark.slow
+def test_no_hash_in_a_dossier_lets_anybody_try_names(ran: Project) -> None:
+    """Of tables that name nobody they are plain, so that they can be compared."""
+    told = "".join(path.read_text(encoding="utf-8") for path in ran.dossiers.glob("*/dossier.*"))
+    naming = ("raw_trace", "trace_jobs", "trace_rejects", "ingest_report", "forecast_scores")
+    for asset in naming:
+        assert sha256_of(stored(ran, asset))[:12] not in told, asset
+    for asset in ("claim_verdicts", "shaken_measures", "replay_measures"):
+        assert sha256_of(stored(ran, asset)) in told, asset
+    assert "version_1" in told
+    assert len(set(re.findall(r"version_[0-9a-f]{16}", told))) >= len(naming)
 
 
 @pytest.mark.slow

@@ -108,6 +108,18 @@ def test_evidence_is_found_by_its_record_and_never_by_the_name_of_a_file(
     assert {**before, "provenance": None} == {**after, "provenance": None}
 
 
+def test_an_error_of_a_table_with_names_quotes_no_hash(project: Project, run_trace: RunTrace) -> None:
+    (project.raw / "small.swf").write_text(swf())
+    assert run_trace("small").success
+    for asset in ("trace_jobs", "replay_measures"):
+        flip(part_path(project.store, (asset,), "small"))
+    assert run_trace("small", ["trace_dossier"]).success
+    found = {error["asset"]: error["found"] for error in dossier_of(project)["errors"]}
+    assert found["trace_jobs"] == "a file of SHA-256 (keyed)"
+    assert found["replay_measures"].startswith("a file of SHA-256 ")
+    assert "(keyed)" not in found["replay_measures"]
+
+
 def test_a_raw_file_that_was_changed_or_removed_is_an_error(project: Project, run_trace: RunTrace) -> None:
     source = project.raw / "small.swf"
     source.write_text(swf())
