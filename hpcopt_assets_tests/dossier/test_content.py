@@ -18,17 +18,11 @@ from hpcopt_assets.dossier.markdown import escape, markdown
 from hpcopt_assets.dossier.summary import summary
 from hpcopt_assets.dossier.trace import behind, build_trace_dossier, compose
 from hpcopt_assets_tests.builders import job, trace
-from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.helpers import (
-    FASTER,
-    Page,
-    changed,
-    claims,
-    evidence,
-    fidelity,
-    report,
-    standard,
-)
+from hpcopt_assets_tests.dossier import made, verdicts
+from hpcopt_assets_tests.dossier.helpers import changed, evidence, standard
+from hpcopt_assets_tests.dossier.made import FASTER, report
+from hpcopt_assets_tests.dossier.pages import Page
+from hpcopt_assets_tests.dossier.verdicts import claims, fidelity
 
 
 def summary_of(found: TraceEvidence) -> str:
@@ -94,16 +88,16 @@ def two_candidates(fifo: tuple[str, float], other: tuple[str, float]) -> TraceEv
         is_gain = pl.col("criterion") == "primary_gain"
         return rows.with_columns(measured=pl.when(is_gain).then(gain).otherwise("measured"))
 
-    policies = helpers.policies()
+    policies = made.policies()
     second = policies.policies[0].model_copy(update={"id": "other"})
-    observed = helpers.jobs()
+    observed = made.jobs()
     return evidence(
         policies=policies.model_copy(update={"policies": (*policies.policies, second)}),
-        schedules={p: helpers.schedule(p, observed, f) for p, f in (FASTER | {"other": 0.4}).items()},
+        schedules={p: made.schedule(p, observed, f) for p, f in (FASTER | {"other": 0.4}).items()},
         measures=doubled(evidence().table("replay_measures")),
-        invariants=doubled(helpers.invariants()),
+        invariants=doubled(verdicts.invariants()),
         fidelity=doubled(fidelity()),
-        robustness=doubled(helpers.robustness()),
+        robustness=doubled(verdicts.robustness()),
         claims=pl.concat([claim("fifo_strict", *fifo), claim("other", *other)]),
     )
 
@@ -170,8 +164,8 @@ def test_what_was_not_assessed_is_never_shown_as_a_pass():
     )
     tables = [b for b in document.substance[start : start + 9] if isinstance(b, Table)]
     assert {row[1] for table in tables for row in table.rows} == {"NOT_ASSESSED"}
-    untried = helpers.stress(
-        **helpers.judged_by_demand("NOT_ASSESSED"),
+    untried = verdicts.stress(
+        **verdicts.judged_by_demand("NOT_ASSESSED"),
         stressed_p95_bsld=None,
         unstressed_verdict="NOT_ASSESSED",
         invariants="NOT_ASSESSED",
@@ -342,9 +336,7 @@ def _texts(blocks: tuple[Block, ...]) -> Iterator[str]:
 
 
 def test_a_log_without_starts_shows_the_replays_alone():
-    unseen = trace(
-        job(i, helpers.START_S + 600 * i, 1 + i % 4, 1800 + 60 * i, 7200) for i in range(helpers.JOBS)
-    )
+    unseen = trace(job(i, made.START_S + 600 * i, 1 + i % 4, 1800 + 60 * i, 7200) for i in range(made.JOBS))
     dossier = build_trace_dossier(evidence(jobs=unseen))
     assert "The log records no starts" in dossier.markdown
     assert ">observed<" not in dossier.figures["waits.svg"]

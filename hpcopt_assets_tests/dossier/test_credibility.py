@@ -4,70 +4,19 @@ import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import jsonschema
 import polars as pl
 import pytest
 
-from hpcopt_assets.contracts import placement_tables as pt
-from hpcopt_assets.contracts.config import ObjectiveConfig
-from hpcopt_assets.contracts.lineage import ArtefactError, SourceFile
-from hpcopt_assets.contracts.schemas import all_json_schemas, validate
-from hpcopt_assets.dossier.across import OF_TRACES, AcrossEvidence
+from hpcopt_assets.contracts.lineage import ArtefactError
+from hpcopt_assets.contracts.schemas import all_json_schemas
+from hpcopt_assets.dossier.across import AcrossEvidence
 from hpcopt_assets.dossier.credibility import build_credibility_dossier
-from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.helpers import Page, claims
-
-READ = {table.name for table in OF_TRACES}
-
-
-def of_trace(trace: str, **made: Any) -> dict[str, pl.DataFrame]:
-    found = helpers.evidence(**made).tables
-    return {name: frame.with_columns(trace_id=pl.lit(trace)) for name, frame in found.items() if name in READ}
-
-
-def study() -> pl.DataFrame:
-    counts = {"attempts_count": 100, "turned_away_count": 30, "placed_count": 60, "failed_count": 10}
-    row = counts | {"admission": "model", "failures_avoided_count": 25, "good_turned_away_count": 5}
-    return made(pt.PLACEMENT_STUDY, row | {"utilisation_ratio": 0.5, "cost_per_attempt": 0.2})
-
-
-def scores() -> pl.DataFrame:
-    row = {"population": "later", "method": "model", "measure": "f1", "minus_method": None}
-    return made(
-        pt.PLACEMENT_SCORES, row | {"value": 0.919, "lower": 0.914, "upper": 0.923, "evidence_count": 9}
-    )
-
-
-def made(table: Any, row: dict[str, Any]) -> pl.DataFrame:
-    frame = table.shape(pl.DataFrame([row], schema=table.polars_schema()))
-    validate(table, frame)
-    return frame
-
-
-def across(**changes: Any) -> AcrossEvidence:
-    """Two traces: on `one` a gain survives and the claim is CONDITIONAL, on `two` neither."""
-    lost = helpers.robustness(upper=0.5, block_upper=0.5)
-    blocked = claims(fairness="FAIL", overall="FAIL")
-    fields: dict[str, Any] = {
-        "traces": ("one", "two"),
-        "tables": {
-            "one": of_trace("one", claims=claims(outcome="CONDITIONAL")),
-            "two": of_trace("two", robustness=lost, claims=blocked),
-        },
-        "placement": {"placement_scores": scores(), "placement_study": study()},
-        "missing": (),
-        "errors": (),
-        "policies": helpers.policies(),
-        "objective": helpers.config("objective", ObjectiveConfig),
-        "seeds": {"shaken replicas": 1},
-        "sources": {"one": [SourceFile("one.swf", "c" * 64)]},
-        "lineage": helpers.lineage(),
-        "environment": {"python": "3.11.2"},
-        "generated_at": datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
-    }
-    return AcrossEvidence(**(fields | changes))
+from hpcopt_assets_tests.dossier import helpers, made, verdicts
+from hpcopt_assets_tests.dossier.across import READ, across, of_trace
+from hpcopt_assets_tests.dossier.pages import Page
+from hpcopt_assets_tests.dossier.verdicts import claims
 
 
 def text(evidence: AcrossEvidence | None = None) -> str:
@@ -124,7 +73,7 @@ def test_many_traces_are_pictured_a_few_at_a_time():
 
 
 def test_the_criteria_of_likeness_are_a_grid_with_a_sign_for_what_is_not_known():
-    alike = helpers.fidelity(easy_backfill="PASS", fifo_strict="FAIL")
+    alike = verdicts.fidelity(easy_backfill="PASS", fifo_strict="FAIL")
     svg = figures(across(tables={"one": of_trace("one", fidelity=alike)}))["fidelity.svg"]
     signs = re.findall(r">([PF?\N{EN DASH}])</text>", svg)
     whole = alike.filter(policy="easy_backfill", period="whole")
@@ -187,7 +136,7 @@ def test_placement_has_its_chapter_or_says_that_it_was_not_made():
 def test_cards_of_data_and_models():
     told = text()
     machine = "8 processors, stated in the log's header"
-    facts = helpers.report().row(0, named=True)
+    facts = made.report().row(0, named=True)
     started, peak = facts["started_jobs_count"], facts["observed_peak_procs"]
     row = f"| one | A site | 2001-09-09 to 2001-09-10 | 60 | {started} | {machine} | {peak} | 2 h | 3 | 0 |"
     assert row in told
@@ -217,7 +166,7 @@ def test_a_queue_that_keeps_growing_is_named_in_the_summary():
 
 def test_what_to_do_comes_first():
     assert text().split("\n")[2].startswith("- **What to do.** On this evidence no switch")
-    best = helpers.recommendation(is_recommended=True, outcome="ACCEPTED")
+    best = verdicts.recommendation(is_recommended=True, outcome="ACCEPTED")
     told = text(across(tables={"one": of_trace("one", recommendation=best)}))
     assert "Recommended in place of easy_backfill: fifo_strict on one." in told
 

@@ -17,8 +17,9 @@ from hpcopt_assets.dossier.blocks import Bullets, Document, Heading, Paragraph, 
 from hpcopt_assets.dossier.data import Behind, as_data
 from hpcopt_assets.dossier.evidence import source_files
 from hpcopt_assets.dossier.trace import build_trace_dossier, compose
-from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.helpers import changed, evidence, raw_trace, report, standard
+from hpcopt_assets_tests.dossier import verdicts
+from hpcopt_assets_tests.dossier.helpers import changed, evidence, standard
+from hpcopt_assets_tests.dossier.made import raw_trace, report
 
 
 def data(dossier=None):
@@ -178,7 +179,7 @@ def test_what_is_no_number_is_no_number():
 
 
 def test_a_changed_table_is_another_substance():
-    other = build_trace_dossier(changed(evidence(), robustness=helpers.robustness(p25_difference=-1.75)))
+    other = build_trace_dossier(changed(evidence(), robustness=verdicts.robustness(p25_difference=-1.75)))
     assert other.markdown == standard().markdown
     assert other.substance_sha256 != standard().substance_sha256
     assert build_trace_dossier(evidence(report=report(notes=["x"]))).json != standard().json

@@ -8,7 +8,8 @@ from hpcopt_assets.dossier.evidence import READ
 from hpcopt_assets.dossier.markdown import markdown
 from hpcopt_assets.dossier.summary import summary
 from hpcopt_assets.dossier.trace import CHAPTERS, build_trace_dossier
-from hpcopt_assets_tests.dossier.helpers import FASTER, TRACE_ID, evidence
+from hpcopt_assets_tests.dossier.helpers import evidence
+from hpcopt_assets_tests.dossier.made import FASTER, TRACE_ID
 
 ASSETS = [*(table.name for table in READ), *(f"replay/{policy}" for policy in FASTER)]
 

@@ -8,7 +8,9 @@ import pytest
 
 from hpcopt_assets.contracts.errors import EvidenceError
 from hpcopt_assets.contracts.lineage import InputVersion
-from hpcopt_assets_tests.dossier.helpers import claims, evidence, fidelity, invariants, lineage, report
+from hpcopt_assets_tests.dossier.helpers import evidence
+from hpcopt_assets_tests.dossier.made import lineage, report
+from hpcopt_assets_tests.dossier.verdicts import claims, fidelity, invariants
 
 
 def without(frame: pl.DataFrame, **values: str) -> pl.DataFrame:

@@ -6,8 +6,8 @@ from hpcopt_assets.contracts.stress_tables import STRESS_REPLAYS
 from hpcopt_assets.dossier.across import AcrossEvidence
 from hpcopt_assets.dossier.hardship import sensitivity, stress
 from hpcopt_assets.dossier.markdown import markdown
-from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.test_credibility import across
+from hpcopt_assets_tests.dossier import verdicts
+from hpcopt_assets_tests.dossier.across import across
 
 
 def on(**by_trace: dict[str, pl.DataFrame]) -> AcrossEvidence:
@@ -25,8 +25,8 @@ def stressed(**verdicts: str) -> pl.DataFrame:
     for severity in (1, 2, 3):
         own = {"severity": severity, "reached_factor": float(severity)}
         mine = own | {"verdict": verdicts.get(f"at_{severity}", "PASS")}
-        frames.append(helpers.stress(**mine, unstressed_verdict=verdicts.get("unstressed", "PASS")))
-        frames.append(helpers.stress(**own, policy="easy_backfill", p95_bsld_times=10.0 * severity))
+        frames.append(verdicts.stress(**mine, unstressed_verdict=verdicts.get("unstressed", "PASS")))
+        frames.append(verdicts.stress(**own, policy="easy_backfill", p95_bsld_times=10.0 * severity))
     return pl.concat(frames)
 
 
@@ -38,9 +38,9 @@ def test_whose_verdict_flips_is_named_by_decision_and_trace():
     told = markdown(
         sensitivity(
             on(
-                one={"sensitivity": helpers.sensitivity("PASS", has_flipped=True)},
-                two={"sensitivity": helpers.sensitivity("FAIL", has_flipped=False)},
-                three={"sensitivity": helpers.sensitivity("NOT_ASSESSED", has_flipped=None)},
+                one={"sensitivity": verdicts.sensitivity("PASS", has_flipped=True)},
+                two={"sensitivity": verdicts.sensitivity("FAIL", has_flipped=False)},
+                three={"sensitivity": verdicts.sensitivity("NOT_ASSESSED", has_flipped=None)},
                 four={},
             )
         )
@@ -52,7 +52,7 @@ def test_whose_verdict_flips_is_named_by_decision_and_trace():
 
 
 def test_who_never_flips_is_firm_only_where_everything_could_be_told():
-    firm = on(one={"sensitivity": helpers.sensitivity("FAIL", has_flipped=False)})
+    firm = on(one={"sensitivity": verdicts.sensitivity("FAIL", has_flipped=False)})
     assert "on any trace: fifo_strict." in markdown(sensitivity(firm)).replace("\\", "")
 
 

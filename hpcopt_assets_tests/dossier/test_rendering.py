@@ -23,7 +23,10 @@ from hpcopt_assets.dossier.blocks import (
 from hpcopt_assets.dossier.html import page
 from hpcopt_assets.dossier.markdown import markdown
 from hpcopt_assets.dossier.trace import build_trace_dossier
-from hpcopt_assets_tests.dossier.helpers import Page, changed, claims, evidence, rejects, report, standard
+from hpcopt_assets_tests.dossier.helpers import changed, evidence, standard
+from hpcopt_assets_tests.dossier.made import rejects, report
+from hpcopt_assets_tests.dossier.pages import Page
+from hpcopt_assets_tests.dossier.verdicts import claims
 
 EVIL = (
     '<script>alert("x")</script><img src=x onerror=y> | `a` **b** [c](javascript:d) &lt; $e$ \x1b[31m\u202e'

@@ -7,15 +7,16 @@ from hpcopt_assets.dossier.markdown import markdown
 from hpcopt_assets.dossier.robustness import robustness
 from hpcopt_assets.dossier.summary import summary
 from hpcopt_assets.dossier.survival import Survival, by_survival, relative
-from hpcopt_assets_tests.dossier import helpers
-from hpcopt_assets_tests.dossier.helpers import claims, evidence
+from hpcopt_assets_tests.dossier import verdicts
+from hpcopt_assets_tests.dossier.helpers import evidence
+from hpcopt_assets_tests.dossier.verdicts import claims
 
 ZERO_WITHIN = {"lower": -2.0, "upper": 0.5}
 WEEKS_ZERO_WITHIN = {"block_lower": -2.0, "block_upper": 0.5}
 
 
 def told(**changes):
-    return evidence(robustness=helpers.robustness(**changes))
+    return evidence(robustness=verdicts.robustness(**changes))
 
 
 @pytest.mark.parametrize(

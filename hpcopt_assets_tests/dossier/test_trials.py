@@ -10,7 +10,7 @@ from hpcopt_assets.dossier import words
 from hpcopt_assets.dossier.blocks import Figure, Table
 from hpcopt_assets.dossier.markdown import markdown
 from hpcopt_assets.dossier.trials import in_order, sensitivity, stress
-from hpcopt_assets_tests.dossier import helpers
+from hpcopt_assets_tests.dossier import verdicts
 from hpcopt_assets_tests.dossier.helpers import evidence
 
 TAU, GAIN = words.VARIED[Varied.TAU_S], words.CLAIM[ClaimCriterion.PRIMARY_GAIN]
@@ -25,7 +25,7 @@ TAU, GAIN = words.VARIED[Varied.TAU_S], words.CLAIM[ClaimCriterion.PRIMARY_GAIN]
     ],
 )
 def test_a_flip_is_named_and_what_is_not_known_is_none(verdict, has_flipped, row):
-    text = markdown(sensitivity(evidence(sensitivity=helpers.sensitivity(verdict, has_flipped=has_flipped))))
+    text = markdown(sensitivity(evidence(sensitivity=verdicts.sensitivity(verdict, has_flipped=has_flipped))))
     assert f"| {TAU} | {row}" in text
     assert f"{1 if has_flipped else 0} verdict" in text
     assert f"| {TAU} | 10 |" not in text
@@ -39,7 +39,7 @@ def test_stress_shows_what_becomes_of_a_policy_and_what_breaks():
 
 
 def test_demands_are_of_candidates_and_the_baseline_is_what_they_are_held_against():
-    table = pl.concat([helpers.stress(), helpers.stress(policy="easy_backfill", verdict="NOT_ASSESSED")])
+    table = pl.concat([verdicts.stress(), verdicts.stress(policy="easy_backfill", verdict="NOT_ASSESSED")])
     text = markdown(stress(evidence(stress=table)))
     assert "| easy_backfill | 2 | 1.98 x | 3 x | 1.5 x |  |  | the baseline |  | **PASS** |" in text
 
@@ -65,8 +65,8 @@ def test_settings_stand_by_their_size_whatever_their_order_in_the_table():
 
 def test_a_trace_that_cannot_carry_a_scenario_passes_nothing():
     unknown = dict.fromkeys(("stressed_p95_bsld", "p95_bsld_times", "mean_wait_times", "stressed_gain_ratio"))
-    demands = helpers.judged_by_demand("NOT_ASSESSED")
-    text = markdown(stress(evidence(stress=helpers.stress(**unknown, **demands, invariants="NOT_ASSESSED"))))
+    demands = verdicts.judged_by_demand("NOT_ASSESSED")
+    text = markdown(stress(evidence(stress=verdicts.stress(**unknown, **demands, invariants="NOT_ASSESSED"))))
     assert (
         "| not known | not known | +25 % | not known | **NOT_ASSESSED** | none | **NOT_ASSESSED** |" in text
     )
