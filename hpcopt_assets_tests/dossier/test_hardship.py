@@ -19,13 +19,13 @@ def on(**by_trace: dict[str, pl.DataFrame]) -> AcrossEvidence:
     return across(traces=tuple(by_trace), tables=tables)
 
 
-def stressed(**verdicts: str) -> pl.DataFrame:
+def stressed(**told: str) -> pl.DataFrame:
     """The baseline and a candidate in three severities, the candidate's verdicts as given (PASS else)."""
     frames = []
     for severity in (1, 2, 3):
         own = {"severity": severity, "reached_factor": float(severity)}
-        mine = own | {"verdict": verdicts.get(f"at_{severity}", "PASS")}
-        frames.append(verdicts.stress(**mine, unstressed_verdict=verdicts.get("unstressed", "PASS")))
+        mine = own | {"verdict": told.get(f"at_{severity}", "PASS")}
+        frames.append(verdicts.stress(**mine, unstressed_verdict=told.get("unstressed", "PASS")))
         frames.append(verdicts.stress(**own, policy="easy_backfill", p95_bsld_times=10.0 * severity))
     return pl.concat(frames)
 
